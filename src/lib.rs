@@ -1,0 +1,11 @@
+//! drystone builds reproducible environments from one KDL file.
+//!
+//! One folder is one room. The line of the rooms, each of which takes the output of those before:
+//! manifest → catalogue → resolve → lock → fetch → unpack → store → compose → generation → runtime;
+//! `model` below them all, `pipeline` joins them, `cli` and `ui` speak with people.
+
+pub mod lock;
+pub mod manifest;
+pub mod model;
+pub mod store;
+pub mod unpack;

@@ -1,0 +1,3 @@
+//! The `drystone` program.
+
+fn main() {}

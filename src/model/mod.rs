@@ -1,0 +1,27 @@
+//! The words every room speaks: digests, names, versions, platforms, paths inside trees, trees.
+//!
+//! Values are parsed once, at the border, and are right from then on. This room imports no other.
+
+mod digest;
+mod name;
+mod platform;
+mod progress;
+mod tree;
+mod tree_path;
+mod unpack_options;
+mod uppercase;
+mod version;
+mod windows_name;
+
+pub use digest::{
+    ApplicationId, BlobId, DigestError, FieldHasher, InputsDigest, NodeId, RootId, SettingsId,
+    Sha256Digest, TreeId, UnpackKey,
+};
+pub use name::{Name, NameError};
+pub use platform::{Family, Platform, PlatformError};
+pub use progress::{NoProgress, Progress, Task};
+pub use tree::{Difference, Entry, Kind, Tree, TreeBuilder, TreeError};
+pub use tree_path::{TreePath, TreePathError};
+pub use unpack_options::{ArchiveFormat, Glob, Rename, UNPACK_RULES, UnpackOptions};
+pub use version::{Range, RangeError, Version, VersionError};
+pub use windows_name::{FoldedPath, WindowsNameError, check_windows_path};
