@@ -4,6 +4,7 @@
 
 mod digest;
 mod name;
+mod nearest;
 mod platform;
 mod progress;
 mod tree;
@@ -18,6 +19,7 @@ pub use digest::{
     Sha256Digest, TreeId, UnpackKey,
 };
 pub use name::{Name, NameError};
+pub use nearest::nearest;
 pub use platform::{Family, Platform, PlatformError};
 pub use progress::{NoProgress, Progress, Task};
 pub use tree::{Difference, Entry, Kind, Tree, TreeBuilder, TreeError};
