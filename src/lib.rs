@@ -8,4 +8,5 @@ pub mod lock;
 pub mod manifest;
 pub mod model;
 pub mod store;
+pub mod ui;
 pub mod unpack;

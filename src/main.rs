@@ -1,3 +1,7 @@
 //! The `drystone` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    drystone::cli::main(std::env::args_os())
+}

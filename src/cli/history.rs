@@ -1,0 +1,30 @@
+//! `drystone history`: the generations of an environment.
+
+use super::{Answer, Context};
+use crate::pipeline;
+use crate::ui::{Table, short};
+
+/// List the generations of the environment and what happened to them.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {}
+
+pub(super) fn run(_arguments: &Arguments, context: &Context) -> Answer {
+    let report = pipeline::history(&context.settings)?;
+    context.done(&report, |text| {
+        let mut table = Table::new(&["", "generation", "made", "parent", "environment", "packages"]);
+        for generation in &report.generations {
+            table.row([
+                if generation.current { "→".into() } else { String::new() },
+                generation.number.to_string(),
+                generation.created.clone(),
+                generation.parent.map_or_else(|| "-".into(), |parent| parent.to_string()),
+                short(&generation.tree.to_string()),
+                generation.packages.join(", "),
+            ]);
+        }
+        table.render(text);
+        if let Some(standing) = &report.standing {
+            text.push_str(&format!("{standing}\n"));
+        }
+    })
+}

@@ -1,0 +1,56 @@
+//! `drystone runtime`: the directories that applications ran in.
+
+use clap::Subcommand;
+
+use super::{Answer, Context};
+use crate::pipeline;
+use crate::ui::{Table, bytes, count};
+
+/// List or remove the directories that applications ran in.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// List them.
+    List,
+    /// Remove some, by id or by the name they were kept under.
+    Remove {
+        /// Ids or names.
+        #[arg(required = true)]
+        which: Vec<String>,
+    },
+}
+
+pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
+    match &arguments.command {
+        Command::List => {
+            let report = pipeline::runtime_list(&context.settings)?;
+            context.done(&report, |text| {
+                let mut table =
+                    Table::new(&["id", "application", "name", "state", "started", "size"]);
+                for runtime in &report.runtimes {
+                    table.row([
+                        runtime.id.clone(),
+                        runtime.application.clone(),
+                        runtime.name.clone().unwrap_or_else(|| "-".into()),
+                        runtime.state.clone(),
+                        runtime.started.clone(),
+                        bytes(runtime.size),
+                    ]);
+                }
+                table.render(text);
+            })
+        }
+        Command::Remove { which } => {
+            let report = pipeline::runtime_remove(&context.settings, which)?;
+            context.done(&report, |text| {
+                let removed = report.removed.len() as u64;
+                text.push_str(&format!("removed {}\n", count(removed, "runtime directory")));
+            })
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! What can go wrong in a verb: an error of a room, passed on as it is, or one of the joining.
+
+use std::path::PathBuf;
+
+use miette::Diagnostic;
+
+use crate::catalogue::CatalogueError;
+use crate::compose::ComposeError;
+use crate::fetch::FetchError;
+use crate::generation::GenerationError;
+use crate::host::HostError;
+use crate::lock::LockError;
+use crate::manifest::ManifestError;
+use crate::model::{Name, Sha256Digest, TreeId};
+use crate::resolve::ResolveError;
+use crate::runtime::RuntimeError;
+use crate::store::StoreError;
+use crate::unpack::UnpackError;
+
+/// An error of any verb.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+pub enum Error {
+    /// Of the manifest room.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Manifest(#[from] ManifestError),
+    /// Of the catalogue room.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// Of the resolve room.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Resolve(#[from] ResolveError),
+    /// Of the lock room.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Lock(#[from] LockError),
+    /// Of the fetch room.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Fetch(#[from] FetchError),
+    /// Of the unpack room.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Unpack(#[from] UnpackError),
+    /// Of the store room.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Store(#[from] StoreError),
+    /// Of the compose room.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Compose(#[from] ComposeError),
+    /// Of the generation room.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Generation(#[from] GenerationError),
+    /// Of the runtime room.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// Of the host wing.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Host(#[from] HostError),
+    /// The answer could not be written.
+    #[error("the answer could not be written to stdout")]
+    #[diagnostic(code(drystone::answer), help("check where the output goes: a full disk or a closed terminal"))]
+    Answer(#[source] std::io::Error),
+    /// No manifest from here upwards.
+    #[error("there is no env.kdl in {} or above it", directory.display())]
+    #[diagnostic(
+        code(drystone::project::no_manifest),
+        help("run \"drystone init\" to write one here, or name the directory with --project")
+    )]
+    NoManifest {
+        /// Where the search began.
+        directory: PathBuf,
+    },
+    /// A manifest is there already.
+    #[error("{} is there already", path.display())]
+    #[diagnostic(code(drystone::init::exists), help("edit it, or run \"drystone init\" in an empty directory"))]
+    ManifestExists {
+        /// The manifest.
+        path: PathBuf,
+    },
+    /// A file or directory of the project cannot be used.
+    #[error("{} cannot be used", path.display())]
+    #[diagnostic(code(drystone::project::directory), help("check that it exists and that you may read and write it"))]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The manifest describes no environment.
+    #[error("{} describes no environment", path.display())]
+    #[diagnostic(
+        code(drystone::project::no_environment),
+        help("add one: environment \"name\" {{ platform \"x86_64-windows\"; use \"package\" \"1.0\" }}")
+    )]
+    NoEnvironment {
+        /// The manifest.
+        path: PathBuf,
+    },
+    /// The call must say which environment it is about.
+    #[error("env.kdl describes several environments: {}", join(names))]
+    #[diagnostic(code(drystone::project::several), help("say which one with --environment NAME"))]
+    SeveralEnvironments {
+        /// Their names.
+        names: Vec<Name>,
+    },
+    /// There is no such environment.
+    #[error("there is no environment \"{name}\"")]
+    #[diagnostic(code(drystone::project::unknown_environment))]
+    UnknownEnvironment {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        #[help]
+        help: String,
+    },
+    /// There is no such application.
+    #[error("there is no application \"{name}\"")]
+    #[diagnostic(code(drystone::project::unknown_application))]
+    UnknownApplication {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        #[help]
+        help: String,
+    },
+    /// The application has no program for the platform.
+    #[error("application \"{name}\" has no program for {platform}")]
+    #[diagnostic(
+        code(drystone::project::no_program),
+        help("add one to it: program \"path/of/program\" platform=\"{platform}\"")
+    )]
+    NoProgram {
+        /// The application.
+        name: Name,
+        /// The platform of the build.
+        platform: String,
+    },
+    /// The environment is not for that platform.
+    #[error("environment \"{environment}\" is not for {asked}")]
+    #[diagnostic(
+        code(drystone::project::platform),
+        help("it is for: {declared}; choose one with --platform, or add a platform line to env.kdl")
+    )]
+    PlatformNotDeclared {
+        /// The environment.
+        environment: Name,
+        /// The platform asked for.
+        asked: String,
+        /// Those it is for.
+        declared: String,
+    },
+    /// There is no lock.
+    #[error("environment \"{environment}\" has no lock: {path} is missing")]
+    #[diagnostic(code(drystone::lock::missing), help("run \"drystone lock\" and commit the file"))]
+    LockMissing {
+        /// The environment.
+        environment: Name,
+        /// Where it would be.
+        path: String,
+    },
+    /// The lock is not what the manifest asks for.
+    #[error("{path} is not what env.kdl asks for:\n  {}", how.join("\n  "))]
+    #[diagnostic(code(drystone::lock::disagrees), help("run \"drystone lock\" and commit the file"))]
+    LockDisagrees {
+        /// The lock.
+        path: String,
+        /// How they disagree, a line each.
+        how: Vec<String>,
+    },
+    /// A package asked for with `--with` is not an optional one of the lock.
+    #[error("\"{package}\" is no optional package of environment \"{environment}\"")]
+    #[diagnostic(code(drystone::build::not_optional))]
+    NotOptional {
+        /// What was asked for.
+        package: Name,
+        /// The environment.
+        environment: Name,
+        /// What there is.
+        #[help]
+        help: String,
+    },
+    /// No archive of the lock has the hash of a file brought by hand.
+    #[error("{} is none of the archives of the lock: it hashes to {found}", path.display())]
+    #[diagnostic(code(drystone::fetch::unknown_file))]
+    UnknownFile {
+        /// The file.
+        path: PathBuf,
+        /// Its hash.
+        found: Sha256Digest,
+        /// What the lock asks for.
+        #[help]
+        help: String,
+    },
+    /// Unpacking gave another tree than the lock records.
+    #[error("package \"{package}\" unpacks to {found}, but the lock records {expected}")]
+    #[diagnostic(
+        code(drystone::build::contents),
+        help("the archive is the right one, so unpacking differs: report this with the output of \"drystone --version\"")
+    )]
+    Contents {
+        /// The package.
+        package: Name,
+        /// What came.
+        found: TreeId,
+        /// What the lock says.
+        expected: TreeId,
+    },
+    /// Paths that Windows cannot start or load.
+    #[error("{} in environment \"{environment}\" would be too long for Windows:\n  {}", paths.len(), paths.join("\n  "))]
+    #[diagnostic(
+        code(drystone::build::path_budget),
+        help("place the package with a shorter \"into\", or keep the store in a shorter directory (--store)")
+    )]
+    PathBudget {
+        /// The environment.
+        environment: Name,
+        /// The paths and their lengths.
+        paths: Vec<String>,
+    },
+    /// The environment was never built.
+    #[error("environment \"{environment}\" has no generation")]
+    #[diagnostic(code(drystone::generation::none), help("run \"drystone build\""))]
+    NotBuilt {
+        /// The environment.
+        environment: Name,
+    },
+    /// With `--locked`: the current generation is not what the manifest and lock say.
+    #[error("{what}")]
+    #[diagnostic(code(drystone::run::not_current), help("run \"drystone build\", or leave --locked out"))]
+    NotCurrent {
+        /// How they differ.
+        what: String,
+    },
+    /// A generation for another platform cannot run here.
+    #[error("generation {generation} of \"{environment}\" is for {platform}, which this machine is not")]
+    #[diagnostic(code(drystone::run::foreign), help("run it on a machine of that platform: the same lock builds it there"))]
+    Foreign {
+        /// The environment.
+        environment: Name,
+        /// The generation.
+        generation: u64,
+        /// Its platform.
+        platform: String,
+    },
+    /// A host component is not on this machine.
+    #[error("host component \"{component}\" was not found on this machine")]
+    #[diagnostic(code(drystone::host::missing))]
+    HostMissing {
+        /// The component.
+        component: Name,
+        /// Where it was looked for, and how to say where it is.
+        #[help]
+        help: String,
+    },
+    /// A path is neither a package nor a file of the environment.
+    #[error("\"{what}\" is neither a package, a host component nor a file of environment \"{environment}\"")]
+    #[diagnostic(code(drystone::why::unknown))]
+    NothingKnown {
+        /// What was asked about.
+        what: String,
+        /// The environment.
+        environment: Name,
+        /// What is near.
+        #[help]
+        help: String,
+    },
+    /// A shell or command could not be found or started.
+    #[error("no runtime directory \"{which}\" in this project")]
+    #[diagnostic(code(drystone::runtime::unknown), help("\"drystone runtime list\" shows those there are"))]
+    UnknownRuntime {
+        /// The id or name asked for.
+        which: String,
+    },
+}
+
+fn join(names: &[Name]) -> String {
+    names.iter().map(Name::as_str).collect::<Vec<_>>().join(", ")
+}

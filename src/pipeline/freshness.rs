@@ -1,0 +1,67 @@
+//! Whether a lock is what the manifest asks for, and what is done where it is not.
+
+use super::lock::{LockRequest, lock_environment};
+use super::project::Project;
+use super::{Error, Result};
+use crate::catalogue::Catalogue;
+use crate::lock::{self, Lock};
+use crate::manifest::{Application, Environment, Manifest};
+use crate::model::Progress;
+use crate::store::Store;
+
+/// How a lock and the manifest disagree, a line each; nothing where they agree.
+pub(super) fn disagreements(
+    manifest: &Manifest,
+    catalogue: &Catalogue,
+    environment: &Environment,
+    lock: &Lock,
+) -> Vec<String> {
+    let applications = applications_of(manifest, environment);
+    let inputs = catalogue.inputs();
+    let found = lock::check(lock, inputs, environment, applications);
+    found.err().into_iter().flatten().map(|disagreement| disagreement.to_string()).collect()
+}
+
+/// The applications that run in an environment.
+pub(super) fn applications_of<'m>(
+    manifest: &'m Manifest,
+    environment: &Environment,
+) -> impl Iterator<Item = &'m Application> + Clone {
+    let name = environment.name.clone();
+    manifest.applications.values().filter(move |application| application.environment == name)
+}
+
+/// The lock to build from: the existing one where it is what the manifest asks for, else a new one;
+/// with `--locked` that is an error.
+pub(super) fn fresh_lock(
+    project: &Project<'_>,
+    manifest: &Manifest,
+    environment: &Environment,
+    store: &Store,
+    progress: &dyn Progress,
+) -> Result<Lock> {
+    let path = project.lock_name(&environment.name);
+    let catalogue = project.catalogue(manifest)?;
+    let existing = project.existing_lock(&environment.name)?;
+    match existing {
+        Some(lock) => {
+            let how = disagreements(manifest, &catalogue, environment, &lock);
+            if how.is_empty() {
+                return Ok(lock);
+            }
+            if project.settings.locked {
+                return Err(Error::LockDisagrees { path, how });
+            }
+            progress.note(&format!("{path} is not what env.kdl asks for; locking again"));
+        }
+        None if project.settings.locked => {
+            return Err(Error::LockMissing { environment: environment.name.clone(), path });
+        }
+        None => progress.note(&format!("{path} is missing; locking")),
+    }
+    let request = LockRequest::default();
+    let (lock, _) = lock_environment(
+        project, manifest, &catalogue, environment, store, request, progress,
+    )?;
+    Ok(lock)
+}

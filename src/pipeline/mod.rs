@@ -1,0 +1,49 @@
+//! The verbs: one file for each, joining the rooms for it. Nothing else joins rooms.
+
+mod archives;
+mod build;
+mod diff;
+mod error;
+mod exec;
+mod fetch;
+mod freshness;
+mod gc;
+mod graph;
+mod history;
+mod init;
+mod lock;
+mod plans;
+mod project;
+mod repair;
+mod rollback;
+mod run;
+mod runtime;
+mod selection;
+mod store;
+mod unpacking;
+mod why;
+
+pub use build::{BuildReport, BuildRequest, build};
+pub use diff::{DiffReport, FileChange, diff};
+pub use error::Error;
+pub use exec::{exec, shell};
+pub use fetch::{FetchReport, FetchRequest, FetchedArchive, fetch};
+pub use gc::{GcReport, GcRequest, gc};
+pub use graph::{GraphReport, graph};
+pub use history::{GenerationLine, HistoryReport, history};
+pub use init::{InitReport, init};
+pub use lock::{
+    LockReport, LockRequest, LockedEnvironment, RecordedHash, check_lock, lock,
+};
+pub use project::Settings;
+pub use rollback::{RollbackReport, RollbackRequest, rollback};
+pub use run::{RunReport, RunRequest, run};
+pub use runtime::{RuntimeLine, RuntimeListReport, RuntimeRemoveReport, runtime_list, runtime_remove};
+pub use store::{
+    Damage, StorePathReport, StoreStatReport, StoreVerifyReport, store_adopt, store_init,
+    store_stat, store_verify,
+};
+pub use why::{WhyReport, why};
+
+/// What every verb returns.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
