@@ -1,0 +1,190 @@
+//! Files that are on this machine already: `file:` sources, and files brought by hand.
+//!
+//! A copy is made beside the partial file and takes its place only when it is the right one, so
+//! that a wrong file never costs what was downloaded before.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use super::error::FetchError;
+use super::options::FetchOptions;
+use super::request::{Fetched, Place, Request};
+use super::sniff::{Content, HEAD};
+use super::trouble::{Mismatch, Trouble};
+use crate::model::{Progress, Sha256Digest};
+
+/// What copying a local file comes to, if not to the right file.
+pub(super) enum CopyFailed {
+    /// The file is absent, unreadable or the wrong one.
+    Source(Trouble),
+    /// The place cannot be written, or it was cancelled.
+    Fatal(FetchError),
+}
+
+/// Takes a file brought by hand into the place, if hash and size are those of the request; hashed
+/// while it is copied. A wrong file changes nothing.
+pub fn take_file(
+    from: &Path,
+    request: &Request,
+    place: &Place,
+    options: &FetchOptions,
+    progress: &dyn Progress,
+) -> Result<Fetched, FetchError> {
+    copy_verified(from, request, place, options, progress).map_err(|failed| match failed {
+        CopyFailed::Fatal(error) => error,
+        CopyFailed::Source(trouble) => FetchError::WrongFile {
+            label: request.label.to_owned(),
+            path: from.to_owned(),
+            trouble: Box::new(trouble),
+        },
+    })
+}
+
+/// Hashes a file; returns its hash and its size in bytes. For finding out which package a file
+/// belongs to.
+pub fn hash_file(path: &Path, progress: &dyn Progress) -> Result<(Sha256Digest, u64), FetchError> {
+    let label = path.display().to_string();
+    let read = |error| FetchError::disk(&label, "read", path, error);
+    let mut file = File::open(path).map_err(read)?;
+    let task = progress.start(&label, file.metadata().ok().map(|metadata| metadata.len()));
+    let mut hasher = Sha256::new();
+    let mut size = 0;
+    let mut buffer = vec![0; 256 * 1024];
+    while let Some(count) = read_some(&mut file, &mut buffer).map_err(read)? {
+        hasher.update(&buffer[..count]);
+        size += count as u64;
+        task.advance(count as u64);
+    }
+    Ok((Sha256Digest::from_bytes(hasher.finalize().into()), size))
+}
+
+/// Checks that a file has this hash, and this size where one is known; returns its size.
+pub fn check_file(
+    path: &Path,
+    sha256: &Sha256Digest,
+    size: Option<u64>,
+    progress: &dyn Progress,
+) -> Result<u64, FetchError> {
+    let (got, got_size) = hash_file(path, progress)?;
+    if got == *sha256 && size.is_none_or(|size| size == got_size) {
+        return Ok(got_size);
+    }
+    let came = look(path).map_err(|error| FetchError::disk("", "read", path, error))?;
+    let mismatch =
+        Mismatch { expected: *sha256, got, expected_size: size, got_size, came, aside: None };
+    Err(FetchError::WrongFile {
+        label: sha256.to_string(),
+        path: path.to_owned(),
+        trouble: Box::new(mismatch.into()),
+    })
+}
+
+/// Copies a file into the place while hashing it, and checks it.
+pub(super) fn copy_verified(
+    from: &Path,
+    request: &Request,
+    place: &Place,
+    options: &FetchOptions,
+    progress: &dyn Progress,
+) -> Result<Fetched, CopyFailed> {
+    let mut source = open(from).map_err(CopyFailed::Source)?;
+    let unreadable = |error: io::Error| {
+        CopyFailed::Source(Trouble::File { path: from.to_owned(), reason: error.to_string() })
+    };
+    let there = source.metadata().map_err(unreadable)?.len();
+    if let Some(expected) = request.size.filter(|expected| *expected != there) {
+        let came = look(from).map_err(unreadable)?;
+        return Err(CopyFailed::Source(Trouble::Size { expected, got: there, came }));
+    }
+    let disk = |step, path: &Path, error| {
+        CopyFailed::Fatal(FetchError::disk(request.label, step, path, error))
+    };
+    let mut copy =
+        File::create(&place.aside).map_err(|error| disk("create", &place.aside, error))?;
+    let task = progress.start(request.label, Some(there));
+    let mut hasher = Sha256::new();
+    let mut size = 0;
+    let mut buffer = vec![0; 256 * 1024];
+    let copied = loop {
+        if options.cancelled() {
+            let label = request.label.to_owned();
+            break Err(CopyFailed::Fatal(FetchError::Cancelled { label }));
+        }
+        match read_some(&mut source, &mut buffer) {
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(unreadable(error)),
+            Ok(Some(count)) => {
+                if let Err(error) = copy.write_all(&buffer[..count]) {
+                    break Err(disk("write", &place.aside, error));
+                }
+                hasher.update(&buffer[..count]);
+                size += count as u64;
+                task.advance(count as u64);
+            }
+        }
+    };
+    drop(copy);
+    let got = Sha256Digest::from_bytes(hasher.finalize().into());
+    let checked = copied.and_then(|()| match request.sha256.filter(|expected| *expected != got) {
+        None => Ok(()),
+        Some(expected) => {
+            let came = look(from).map_err(unreadable)?;
+            let expected_size = request.size;
+            let mismatch =
+                Mismatch { expected, got, expected_size, got_size: size, came, aside: None };
+            Err(CopyFailed::Source(mismatch.into()))
+        }
+    });
+    if let Err(failed) = checked {
+        fs::remove_file(&place.aside).map_err(|error| disk("remove", &place.aside, error))?;
+        return Err(failed);
+    }
+    fs::rename(&place.aside, &place.partial)
+        .map_err(|error| disk("replace", &place.partial, error))?;
+    match fs::remove_file(&place.validator) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            return Err(disk("remove", &place.validator, error));
+        }
+        _ => {}
+    }
+    Ok(Fetched { sha256: got, size, url: None })
+}
+
+/// Opens a plain file; anything else is named, and a pipe is not waited for.
+fn open(path: &Path) -> Result<File, Trouble> {
+    let wrong = |reason: &str| Trouble::File { path: path.to_owned(), reason: reason.to_owned() };
+    let unreadable = |error: io::Error| match error.kind() {
+        io::ErrorKind::NotFound => wrong("there is no such file"),
+        io::ErrorKind::PermissionDenied => wrong("reading it is not permitted"),
+        _ => wrong(&error.to_string()),
+    };
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if metadata.is_dir() {
+        return Err(wrong("it is a directory, not an archive"));
+    }
+    if !metadata.is_file() {
+        return Err(wrong("it is no plain file"));
+    }
+    File::open(path).map_err(unreadable)
+}
+
+fn look(path: &Path) -> io::Result<Content> {
+    let mut head = Vec::new();
+    File::open(path)?.take(HEAD as u64).read_to_end(&mut head)?;
+    Ok(Content::of(&head))
+}
+
+/// Reads into the buffer; none at the end.
+fn read_some(file: &mut File, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+    loop {
+        match file.read(buffer) {
+            Ok(0) => return Ok(None),
+            Ok(count) => return Ok(Some(count)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
