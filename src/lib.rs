@@ -5,7 +5,7 @@
 //! `model` below them all, `pipeline` joins them, `cli` and `ui` speak with people.
 
 pub mod compose;
-
+pub mod generation;
 pub mod lock;
 pub mod manifest;
 pub mod model;
