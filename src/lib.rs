@@ -4,7 +4,9 @@
 //! manifest → catalogue → resolve → lock → fetch → unpack → store → compose → generation → runtime;
 //! `model` below them all, `pipeline` joins them, `cli` and `ui` speak with people.
 
+pub mod compose;
 pub mod fetch;
+pub mod generation;
 pub mod lock;
 pub mod manifest;
 pub mod model;

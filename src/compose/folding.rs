@@ -1,0 +1,113 @@
+//! When two paths are one: by bytes on Linux, by folded case on Windows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::{Family, FoldedPath, TreePath};
+
+/// A path as its platform compares it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Key {
+    /// By its bytes.
+    Exact(String),
+    /// By folded case.
+    Folded(FoldedPath),
+}
+
+impl Key {
+    pub(super) fn new(family: Family, path: &str) -> Self {
+        match family {
+            Family::Unix => Self::Exact(path.to_owned()),
+            Family::Windows => Self::Folded(FoldedPath::new(path)),
+        }
+    }
+}
+
+/// A directory that packages hold, by having it empty or by having something in it.
+#[derive(Debug)]
+pub(super) struct Directory {
+    /// The byte-smallest spelling of its whole path, once [`Directories::settle`] has run.
+    pub(super) spelling: String,
+    /// Which parts hold it, and how the first entry of each spells it.
+    pub(super) holders: BTreeMap<usize, String>,
+    /// The spellings of its last part.
+    names: BTreeSet<String>,
+}
+
+/// All directories of an environment.
+#[derive(Debug)]
+pub(super) struct Directories {
+    family: Family,
+    known: BTreeMap<Key, Directory>,
+}
+
+impl Directories {
+    pub(super) const fn new(family: Family) -> Self {
+        Self { family, known: BTreeMap::new() }
+    }
+
+    /// Takes in a directory and those above it.
+    pub(super) fn add(&mut self, path: &str, part: usize) {
+        let mut rest = Some(path);
+        while let Some(path) = rest {
+            let parent = path.rsplit_once('/');
+            let name = parent.map_or(path, |(_, name)| name);
+            let directory =
+                self.known.entry(Key::new(self.family, path)).or_insert_with(|| Directory {
+                    spelling: path.to_owned(),
+                    holders: BTreeMap::new(),
+                    names: BTreeSet::new(),
+                });
+            let seen = directory.holders.contains_key(&part) && directory.names.contains(name);
+            directory.holders.entry(part).or_insert_with(|| path.to_owned());
+            if !directory.names.contains(name) {
+                directory.names.insert(name.to_owned());
+            }
+            // On Windows a parent may be spelled otherwise this time: go on to the top.
+            rest = match parent {
+                Some((above, _)) if !(seen && self.family == Family::Unix) => Some(above),
+                _ => None,
+            };
+        }
+    }
+
+    /// Decides every directory's spelling: each part the byte-smallest there is.
+    pub(super) fn settle(&mut self) {
+        if self.family == Family::Unix {
+            return;
+        }
+        // A directory's key is greater than those of the directories above it, so parents are ready.
+        let mut settled: BTreeMap<Key, String> = BTreeMap::new();
+        for (key, directory) in &mut self.known {
+            let name = directory.names.first().map_or("", String::as_str);
+            let parent = directory.spelling.rsplit_once('/').map(|(above, _)| above);
+            let above =
+                parent.and_then(|above| settled.get(&Key::new(Family::Windows, above)).cloned());
+            let spelling = above.map_or_else(|| name.to_owned(), |above| format!("{above}/{name}"));
+            settled.insert(key.clone(), spelling.clone());
+            directory.spelling = spelling;
+        }
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Option<&Directory> {
+        self.known.get(key)
+    }
+
+    pub(super) fn spellings(&self) -> impl Iterator<Item = (&Key, &Directory)> {
+        self.known.iter()
+    }
+
+    /// A path with the directories above it in their decided spelling.
+    pub(super) fn respell(&self, path: &TreePath) -> TreePath {
+        if self.family == Family::Unix {
+            return path.clone();
+        }
+        let Some((above, name)) = path.as_str().rsplit_once('/') else { return path.clone() };
+        match self.known.get(&Key::new(self.family, above)) {
+            Some(directory) if directory.spelling != above => {
+                // Parts of paths that were right, put together: the text is right too.
+                format!("{}/{name}", directory.spelling).parse().unwrap_or_else(|_| path.clone())
+            }
+            _ => path.clone(),
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Giving a generation's manifest, inputs and lock back to the project.
+//!
+//! A file is replaced without a word only where what it holds now is kept: by this or another
+//! generation of the environment. Line ends do not count: a file that differs from what would be
+//! written only by CRLF is left as it is. Nothing is ever deleted: an include that the generation
+//! did not have stays, and is no longer included.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::model::{BlobId, Name, TreePath};
+
+use super::error::{GenerationError, Step};
+use super::reading::Generations;
+use super::record::{Generation, INPUTS, LOCK, MANIFEST, digest};
+
+/// What restoring did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Restored {
+    /// The files that were written, sorted by their path beside the manifest.
+    pub written: Vec<PathBuf>,
+    /// Where files with changes that no generation holds were put aside (only when forced).
+    pub kept: Vec<PathBuf>,
+}
+
+/// One file to restore.
+struct Target {
+    /// Where it lies beside the manifest.
+    at: TreePath,
+    /// Where generations keep it.
+    kept_as: TreePath,
+    content: Vec<u8>,
+}
+
+/// Writes `env.kdl`, its includes and local catalogues, and `lockfiles/<environment>.lock.kdl` as a
+/// generation has them, each by rename. Refuses, before anything is written, where a file has
+/// changes that no generation holds; with `force` such a file is kept beside as
+/// `<name>.before-rollback`.
+pub fn restore_files(
+    generations: &Generations,
+    generation: &Generation,
+    project: &Path,
+    environment: &Name,
+    force: bool,
+) -> Result<Restored, GenerationError> {
+    let targets = targets(generations, generation, environment)?;
+    let mut held: Option<BTreeMap<TreePath, BTreeSet<BlobId>>> = None;
+    let (mut changed, mut unsaved) = (Vec::new(), Vec::new());
+    for target in targets {
+        let path = target.at.at(project);
+        let now = match fs::read(&path) {
+            Ok(now) => Some(now),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error).step("read", &path),
+        };
+        if let Some(now) = now {
+            if with_line_feeds(&now) == with_line_feeds(&target.content) {
+                continue;
+            }
+            if held.is_none() {
+                held = Some(all_held(generations)?);
+            }
+            let digests = held.as_ref().and_then(|held| held.get(&target.kept_as));
+            let is_held = |content: &[u8]| digests.is_some_and(|d| d.contains(&digest(content)));
+            if !is_held(&now) && !is_held(&with_line_feeds(&now)) {
+                unsaved.push(path.clone());
+            }
+        }
+        changed.push((path, target));
+    }
+    if !unsaved.is_empty() && !force {
+        let files = unsaved.iter().map(|path| path.strip_prefix(project).unwrap_or(path).into());
+        return Err(GenerationError::Unsaved { files: files.collect() });
+    }
+    let mut restored = Restored::default();
+    for path in &unsaved {
+        restored.kept.push(keep_aside(path)?);
+    }
+    for (path, target) in changed {
+        replace(&path, &target.content)?;
+        restored.written.push(path);
+    }
+    Ok(restored)
+}
+
+fn targets(
+    generations: &Generations,
+    generation: &Generation,
+    environment: &Name,
+) -> Result<Vec<Target>, GenerationError> {
+    let path = |text: &str| -> TreePath {
+        text.parse().expect("constants and a `Name`: parts that a path may have")
+    };
+    let inputs = path(INPUTS);
+    let mut targets = vec![
+        Target {
+            at: path("env.kdl"),
+            kept_as: path(MANIFEST),
+            content: generations.manifest(generation)?,
+        },
+        Target {
+            at: path(&format!("lockfiles/{environment}.lock.kdl")),
+            kept_as: path(LOCK),
+            content: generations.lock(generation)?,
+        },
+    ];
+    for (at, content) in generations.inputs(generation)? {
+        targets.push(Target { kept_as: at.under(Some(&inputs)), at, content });
+    }
+    targets.sort_by(|a, b| a.at.cmp(&b.at));
+    Ok(targets)
+}
+
+/// The digests of every file in every generation that can be read.
+fn all_held(
+    generations: &Generations,
+) -> Result<BTreeMap<TreePath, BTreeSet<BlobId>>, GenerationError> {
+    let mut held: BTreeMap<TreePath, BTreeSet<BlobId>> = BTreeMap::new();
+    for (_, generation) in generations.list()? {
+        for (path, digest) in generation.map(|readable| readable.files).unwrap_or_default() {
+            held.entry(path).or_default().insert(digest);
+        }
+    }
+    Ok(held)
+}
+
+fn with_line_feeds(content: &[u8]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(content.len());
+    for (at, &byte) in content.iter().enumerate() {
+        if byte != b'\r' || content.get(at + 1) != Some(&b'\n') {
+            text.push(byte);
+        }
+    }
+    text
+}
+
+/// Copies a file beside itself, under a name that is free.
+fn keep_aside(path: &Path) -> Result<PathBuf, GenerationError> {
+    let content = fs::read(path).step("read", path)?;
+    let mut number = 1u32;
+    loop {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".before-rollback");
+        if number > 1 {
+            name.push(format!("-{number}"));
+        }
+        let aside = path.with_file_name(name);
+        match fs::OpenOptions::new().write(true).create_new(true).open(&aside) {
+            Ok(mut file) => {
+                file.write_all(&content).step("write", &aside)?;
+                file.sync_all().step("write to the disk", &aside)?;
+                return Ok(aside);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error).step("create", &aside),
+        }
+    }
+}
+
+/// Replaces a file of the project by rename; through a link, the file that it leads to.
+fn replace(path: &Path, content: &[u8]) -> Result<(), GenerationError> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory).step("create", directory)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".drystone-");
+    #[cfg(unix)]
+    let mode = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666);
+    #[cfg(unix)]
+    builder.permissions(mode);
+    let mut staged = builder.tempfile_in(directory).step("create a file in", directory)?;
+    staged.write_all(content).step("write", &path)?;
+    if let Ok(there) = fs::metadata(&path) {
+        staged.as_file().set_permissions(there.permissions()).step("set the mode of", &path)?;
+    }
+    staged.as_file().sync_all().step("write to the disk", &path)?;
+    staged.persist(&path).map_err(|error| error.error).step("replace", &path)?;
+    super::durable::sync_directory(directory)
+}
