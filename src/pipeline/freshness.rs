@@ -1,13 +1,12 @@
 //! Whether a lock is what the manifest asks for, and what is done where it is not.
 
-use super::lock::{LockRequest, lock_environment};
+use super::lock::relock;
 use super::project::Project;
 use super::{Error, Result};
 use crate::catalogue::Catalogue;
 use crate::lock::{self, Lock};
 use crate::manifest::{Application, Environment, Manifest};
 use crate::model::Progress;
-use crate::store::Store;
 
 /// How a lock and the manifest disagree, a line each; nothing where they agree.
 pub(super) fn disagreements(
@@ -16,17 +15,16 @@ pub(super) fn disagreements(
     environment: &Environment,
     lock: &Lock,
 ) -> Vec<String> {
-    let applications = applications_of(manifest, environment);
-    let inputs = catalogue.inputs();
-    let found = lock::check(lock, inputs, environment, applications);
+    let applications: Vec<_> = applications_of(manifest, environment).collect();
+    let found = lock::check(lock, &catalogue.inputs(), environment, &applications);
     found.err().into_iter().flatten().map(|disagreement| disagreement.to_string()).collect()
 }
 
-/// The applications that run in an environment.
+/// The applications that run in an environment, sorted by name.
 pub(super) fn applications_of<'m>(
     manifest: &'m Manifest,
     environment: &Environment,
-) -> impl Iterator<Item = &'m Application> + Clone {
+) -> impl Iterator<Item = &'m Application> {
     let name = environment.name.clone();
     manifest.applications.values().filter(move |application| application.environment == name)
 }
@@ -36,16 +34,14 @@ pub(super) fn applications_of<'m>(
 pub(super) fn fresh_lock(
     project: &Project<'_>,
     manifest: &Manifest,
+    catalogue: &Catalogue,
     environment: &Environment,
-    store: &Store,
     progress: &dyn Progress,
 ) -> Result<Lock> {
     let path = project.lock_name(&environment.name);
-    let catalogue = project.catalogue(manifest)?;
-    let existing = project.existing_lock(&environment.name)?;
-    match existing {
+    match project.existing_lock(&environment.name)? {
         Some(lock) => {
-            let how = disagreements(manifest, &catalogue, environment, &lock);
+            let how = disagreements(manifest, catalogue, environment, &lock);
             if how.is_empty() {
                 return Ok(lock);
             }
@@ -59,9 +55,5 @@ pub(super) fn fresh_lock(
         }
         None => progress.note(&format!("{path} is missing; locking")),
     }
-    let request = LockRequest::default();
-    let (lock, _) = lock_environment(
-        project, manifest, &catalogue, environment, store, request, progress,
-    )?;
-    Ok(lock)
+    relock(project, manifest, catalogue, environment, progress)
 }

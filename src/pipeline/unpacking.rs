@@ -3,15 +3,110 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::archives::Archives;
+use rayon::prelude::*;
+
+use super::archives::{Archives, Wanted};
 use super::{Error, Result};
-use crate::lock::{Lock, LockedPackage};
-use crate::model::{Family, Name, Platform, Progress, Tree};
-use crate::store::{Staging, Store, UnpackRecord};
+use crate::lock::LockedPackage;
+use crate::model::{Family, Platform, Progress, Tree, UnpackKey};
+use crate::store::{Staging, Store, UnpackRecord, WorkLock};
 use crate::unpack::unpack;
 
-/// The trees of a selection, and what was unpacked for them: staged, not yet committed.
+/// What is to be unpacked: a package of the lock, on a platform.
+pub(super) type Part<'l> = (Platform, &'l LockedPackage);
+
+/// The trees of a selection by unpack key, and the records of what was unpacked for them: staged,
+/// not yet committed. The locks keep others from unpacking the same until it is.
 pub(super) struct Unpacked {
-    pub trees: BTreeMap<Name, Tree>,
+    pub trees: BTreeMap<UnpackKey, Tree>,
     pub records: Vec<UnpackRecord>,
+    _locks: Vec<WorkLock>,
+}
+
+/// Makes sure of the tree of each part. Archives are fetched before any lock is taken: no lock is
+/// held across the network.
+pub(super) fn unpack_all(
+    store: &Store,
+    archives: &Archives<'_>,
+    staging: &Staging<'_>,
+    parts: &[Part<'_>],
+    rules: u32,
+    progress: &dyn Progress,
+) -> Result<Unpacked> {
+    let mut trees = BTreeMap::new();
+    let mut missing: BTreeMap<UnpackKey, Part<'_>> = BTreeMap::new();
+    for &(platform, package) in parts {
+        match store.unpacked(&package.unpack_key)? {
+            Some(tree) => {
+                trees.insert(package.unpack_key, tree);
+            }
+            None => {
+                missing.insert(package.unpack_key, (platform, package));
+            }
+        }
+    }
+    let wanted: Vec<Wanted<'_>> =
+        missing.values().map(|(_, package)| Wanted::of(package)).collect();
+    let brought = archives.bring(&wanted, progress)?;
+
+    // Locks are taken in the order of the keys, so that two builds cannot wait for each other.
+    let mut locks = Vec::new();
+    let mut work: Vec<(Part<'_>, PathBuf)> = Vec::new();
+    for ((key, part), archive) in missing.into_iter().zip(brought) {
+        locks.push(store.work(&format!("unpack-{}", key.hex()), progress)?);
+        match store.unpacked(&key)? {
+            Some(tree) => {
+                trees.insert(key, tree);
+            }
+            None => work.push((part, archive.path)),
+        }
+    }
+    let unpacked: Vec<(UnpackRecord, Tree)> = work
+        .par_iter()
+        .map(|((platform, package), archive)| {
+            unpack_one(staging, archive, package, platform.family(), rules, progress)
+        })
+        .collect::<Result<_>>()?;
+    let mut records = Vec::new();
+    for (record, tree) in unpacked {
+        trees.insert(record.key, tree);
+        records.push(record);
+    }
+    for (_, package) in parts {
+        check_contents(package, &trees)?;
+    }
+    Ok(Unpacked { trees, records, _locks: locks })
+}
+
+fn unpack_one(
+    staging: &Staging<'_>,
+    archive: &std::path::Path,
+    package: &LockedPackage,
+    family: Family,
+    rules: u32,
+    progress: &dyn Progress,
+) -> Result<(UnpackRecord, Tree)> {
+    let label = format!("{} {}", package.name, package.version);
+    let tree = unpack(archive, &label, &package.options, family, staging, progress)?;
+    let record = UnpackRecord {
+        key: package.unpack_key,
+        source: package.sha256,
+        options: package.options.clone(),
+        rules,
+        family,
+        tree: tree.id(),
+    };
+    Ok((record, tree))
+}
+
+/// In a lock with contents every package must unpack to what the lock says.
+fn check_contents(package: &LockedPackage, trees: &BTreeMap<UnpackKey, Tree>) -> Result<()> {
+    match (package.tree, trees.get(&package.unpack_key)) {
+        (Some(expected), Some(tree)) if tree.id() != expected => Err(Error::Contents {
+            package: package.name.clone(),
+            found: tree.id(),
+            expected,
+        }),
+        _ => Ok(()),
+    }
 }

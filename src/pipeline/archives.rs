@@ -1,0 +1,144 @@
+//! Archives: those the store has are taken, the others fetched, several at a time.
+
+use std::path::{Path, PathBuf};
+
+use super::project::Project;
+use super::{Error, Result};
+use crate::fetch::{FetchOptions, Fetcher, Opened, Place, Request};
+use crate::lock::LockedPackage;
+use crate::manifest::SourceUrl;
+use crate::model::{Name, Progress, Sha256Digest, Version};
+use crate::store::{DownloadPlace, Store};
+
+/// An archive that a verb needs.
+pub(super) struct Wanted<'a> {
+    pub package: &'a Name,
+    pub version: &'a Version,
+    pub urls: &'a [SourceUrl],
+    pub sha256: Option<Sha256Digest>,
+    pub size: Option<u64>,
+}
+
+impl<'a> Wanted<'a> {
+    pub fn of(package: &'a LockedPackage) -> Self {
+        Self {
+            package: &package.name,
+            version: &package.version,
+            urls: &package.urls,
+            sha256: Some(package.sha256),
+            size: package.size,
+        }
+    }
+
+    fn label(&self) -> String {
+        format!("{} {}", self.package, self.version)
+    }
+
+    /// What its download is known by while its hash may not be known yet.
+    fn key(&self) -> String {
+        match &self.sha256 {
+            Some(sha256) => sha256.hex(),
+            None => {
+                let urls: Vec<String> = self.urls.iter().map(SourceUrl::text).collect();
+                blake3::hash(urls.join("\n").as_bytes()).to_hex().to_string()
+            }
+        }
+    }
+}
+
+/// An archive that is in the store now.
+pub(super) struct Brought {
+    pub path: PathBuf,
+    pub sha256: Sha256Digest,
+    pub size: u64,
+    /// Where it came from in this call; none when it was here.
+    pub from: Option<String>,
+}
+
+/// Brings archives into a store.
+pub(super) struct Archives<'a> {
+    store: &'a Store,
+    directory: &'a Path,
+    fetcher: Fetcher,
+}
+
+impl<'a> Archives<'a> {
+    pub fn new(project: &'a Project<'_>, store: &'a Store) -> Result<Self> {
+        let options = FetchOptions { offline: project.settings.offline, ..FetchOptions::default() };
+        Ok(Self { store, directory: &project.directory, fetcher: Fetcher::new(options)? })
+    }
+
+    /// Brings all of them; the results are in their order.
+    pub fn bring(&self, wanted: &[Wanted<'_>], progress: &dyn Progress) -> Result<Vec<Brought>> {
+        let labels: Vec<String> = wanted.iter().map(Wanted::label).collect();
+        let requests: Vec<Request<'_>> =
+            wanted.iter().zip(&labels).map(|(one, label)| self.request(one, label)).collect();
+        let open = |at: usize| self.open(&wanted[at], progress);
+        let finish = |_, place: DownloadPlace<'_>, fetched: crate::fetch::Fetched| {
+            let from = fetched.url.as_ref().map(SourceUrl::text);
+            let path = place.finish(&fetched.sha256)?;
+            Ok(Brought { path, sha256: fetched.sha256, size: fetched.size, from })
+        };
+        self.fetcher.fetch_all(&requests, open, finish, progress).map_err(Error::one_or_several)
+    }
+
+    /// Takes a file that a person brought.
+    pub fn take(
+        &self,
+        file: &Path,
+        wanted: &Wanted<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Brought> {
+        let label = wanted.label();
+        match self.open(wanted, progress)? {
+            Opened::Here(here) => Ok(here),
+            Opened::Place(place, files) => {
+                let request = self.request(wanted, &label);
+                let fetched = self.fetcher.take_file(file, &request, &files, progress)?;
+                let path = place.finish(&fetched.sha256)?;
+                let from = Some(file.display().to_string());
+                Ok(Brought { path, sha256: fetched.sha256, size: fetched.size, from })
+            }
+        }
+    }
+
+    fn request<'r>(&'r self, wanted: &'r Wanted<'_>, label: &'r str) -> Request<'r> {
+        Request {
+            label,
+            urls: wanted.urls,
+            sha256: wanted.sha256,
+            size: wanted.size,
+            directory: self.directory,
+        }
+    }
+
+    /// Looks again under the lock: another process may have brought it meanwhile.
+    fn open(
+        &self,
+        wanted: &Wanted<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Opened<DownloadPlace<'a>, Brought>> {
+        if let Some(here) = self.here(wanted)? {
+            return Ok(Opened::Here(here));
+        }
+        let place = self.store.download(&wanted.key(), progress)?;
+        if let Some(here) = self.here(wanted)? {
+            return Ok(Opened::Here(here));
+        }
+        let files = Place {
+            partial: place.partial(),
+            validator: place.validator(),
+            aside: place.aside(),
+        };
+        Ok(Opened::Place(place, files))
+    }
+
+    fn here(&self, wanted: &Wanted<'_>) -> Result<Option<Brought>> {
+        let Some(sha256) = wanted.sha256 else { return Ok(None) };
+        let Some(path) = self.store.archive(&sha256)? else { return Ok(None) };
+        let size = std::fs::metadata(&path)
+            .map_err(|source| Error::Directory { path: path.clone(), source })?
+            .len();
+        Ok(Some(Brought { path, sha256, size, from: None }))
+    }
+}
