@@ -4,6 +4,7 @@
 //! manifest → catalogue → resolve → lock → fetch → unpack → store → compose → generation → runtime;
 //! `model` below them all, `pipeline` joins them, `cli` and `ui` speak with people.
 
+pub mod catalogue;
 pub mod compose;
 pub mod fetch;
 pub mod generation;

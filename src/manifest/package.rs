@@ -38,6 +38,13 @@ impl PackageVersion {
         let own = self.sources.iter().find(|source| source.platform == Some(platform));
         own.or_else(|| self.sources.iter().find(|source| source.platform.is_none()))
     }
+
+    /// The files it places among an application's on a platform: those its source names, else
+    /// those named for all.
+    pub fn overlay_for(&self, platform: Platform) -> &[TreePath] {
+        let own = self.source(platform).and_then(|source| source.overlay.as_deref());
+        own.unwrap_or(&self.overlay)
+    }
 }
 
 /// Where a version's files come from.
@@ -55,6 +62,8 @@ pub struct Source {
     pub options: UnpackOptions,
     /// Where it lies in an environment; below its own name without it.
     pub into: Option<Placement>,
+    /// The files it places among an application's, where they differ from those of the version.
+    pub overlay: Option<Vec<TreePath>>,
 }
 
 /// Where an archive is.

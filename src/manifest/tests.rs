@@ -1,0 +1,1 @@
+//! What a person sees of manifests that are wrong, and what right ones become.
