@@ -7,5 +7,6 @@
 pub mod lock;
 pub mod manifest;
 pub mod model;
+pub mod resolve;
 pub mod store;
 pub mod unpack;
