@@ -120,9 +120,12 @@ fn package_change(
                 return Some(Change::PackageHash { platform, name, version, from, to });
             }
             // The ids of dependencies are not part of the description; they have their own lines.
-            let own = |package: &LockedPackage| LockedPackage { id: new.id, tree: None, ..package.clone() };
-            (own(old) != own(new))
-                .then_some(Change::PackageDescription { platform, name, version })
+            let own = |package: &LockedPackage| LockedPackage {
+                id: new.id,
+                tree: None,
+                ..package.clone()
+            };
+            (own(old) != own(new)).then_some(Change::PackageDescription { platform, name, version })
         }
         (None, None) => None,
     }

@@ -21,13 +21,17 @@ pub enum Disagreement {
     PackageMissing { platform: Platform, name: Name, range: Range },
     #[error("{platform}: the environment uses \"{name}\" {range}, the lock has {locked}")]
     PackageVersion { platform: Platform, name: Name, range: Range, locked: Version },
-    #[error("{platform}: the lock has \"{name}\" as used by the environment, which uses it no more")]
+    #[error(
+        "{platform}: the lock has \"{name}\" as used by the environment, which uses it no more"
+    )]
     PackageUnused { platform: Platform, name: Name },
     #[error(
         "{platform}: \"{name}\" is {} in the environment and {} in the lock", optional(*.manifest), optional(!.manifest)
     )]
     PackageOptional { platform: Platform, name: Name, manifest: bool },
-    #[error("{platform}: the environment declares host \"{name}\" {range}, which the lock does not have")]
+    #[error(
+        "{platform}: the environment declares host \"{name}\" {range}, which the lock does not have"
+    )]
     HostMissing { platform: Platform, name: Name, range: Range },
     #[error("{platform}: the environment declares host \"{name}\" {range}, the lock has {locked}")]
     HostRange { platform: Platform, name: Name, range: Range, locked: Range },
@@ -122,9 +126,8 @@ fn compare_packages(
     }
     let used: BTreeSet<&Name> = uses.iter().map(|one| &one.package).collect();
     let unused = section.packages.values().filter(|one| one.direct && !used.contains(&one.name));
-    found.extend(
-        unused.map(|one| Disagreement::PackageUnused { platform, name: one.name.clone() }),
-    );
+    found
+        .extend(unused.map(|one| Disagreement::PackageUnused { platform, name: one.name.clone() }));
 }
 
 fn compare_hosts(

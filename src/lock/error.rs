@@ -12,10 +12,7 @@ use crate::model::{Name, Platform, Version};
 pub enum LockError {
     /// Reading the file failed.
     #[error("the lock {} cannot be read", .path.display())]
-    #[diagnostic(
-        code(drystone::lock::unreadable),
-        help("see that it is a file that you may read")
-    )]
+    #[diagnostic(code(drystone::lock::unreadable), help("see that it is a file that you may read"))]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -49,7 +46,9 @@ pub enum LockError {
         path: PathBuf,
     },
     /// A later program wrote it.
-    #[error("{file} has format {found}: it was made by a newer drystone; this one reads up to {known}")]
+    #[error(
+        "{file} has format {found}: it was made by a newer drystone; this one reads up to {known}"
+    )]
     #[diagnostic(code(drystone::lock::newer), help("install a newer drystone"))]
     Newer {
         /// The file.

@@ -19,8 +19,8 @@ pub fn lock_path(directory: &Path, environment: &Name) -> PathBuf {
 /// Reads a lock file; none if there is no such file.
 pub fn load(path: &Path) -> Result<Option<Lock>, LockError> {
     let Some(bytes) = bytes(path)? else { return Ok(None) };
-    let text = String::from_utf8(bytes)
-        .map_err(|_| LockError::Encoding { path: path.to_path_buf() })?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| LockError::Encoding { path: path.to_path_buf() })?;
     read(&text, &path.display().to_string()).map(Some)
 }
 
@@ -50,9 +50,8 @@ pub fn save(path: &Path, lock: &Lock) -> Result<Saved, LockError> {
     if bytes(path)?.is_some_and(same) {
         return Ok(Saved::Unchanged);
     }
-    let failed = |step| {
-        move |source| LockError::Unwritable { path: path.to_path_buf(), step, source }
-    };
+    let failed =
+        |step| move |source| LockError::Unwritable { path: path.to_path_buf(), step, source };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
     fs::create_dir_all(directory).map_err(failed("making its directory"))?;

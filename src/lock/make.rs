@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use petgraph::algo::tarjan_scc;
+use petgraph::algo::kosaraju_scc;
 
 use super::error::LockError;
 use super::keys;
@@ -64,10 +64,7 @@ pub fn missing_hashes<'a>(graph: &Graph<'a>, old: Option<&Lock>) -> Vec<MissingH
 }
 
 /// The hash that the old lock recorded for the same URLs, on any platform.
-fn old_hash(
-    old: Option<&Lock>,
-    package: &PackageNode<'_>,
-) -> Option<(Sha256Digest, Option<u64>)> {
+fn old_hash(old: Option<&Lock>, package: &PackageNode<'_>) -> Option<(Sha256Digest, Option<u64>)> {
     let sections = old.into_iter().flat_map(|lock| lock.platforms.values());
     sections
         .filter_map(|section| section.packages.get(package.name))
@@ -145,7 +142,7 @@ fn platform(ingredients: &Ingredients<'_>, graph: &Graph<'_>) -> Result<LockedPl
     };
     let mut ids: BTreeMap<Name, NodeId> = BTreeMap::new();
     // What a node depends on stands before it in this order.
-    for index in tarjan_scc(graph.petgraph()).into_iter().flatten() {
+    for index in kosaraju_scc(graph.petgraph()).into_iter().flatten() {
         match &graph.petgraph()[index] {
             Node::Host(node) => {
                 let mut host = LockedHost {

@@ -93,7 +93,9 @@ fn check_packages(
         };
         let mut depends = Vec::new();
         for name in &package.depends {
-            let missing = || Fault::new(at(node), format!("it depends on \"{name}\", which is not in the lock"));
+            let missing = || {
+                Fault::new(at(node), format!("it depends on \"{name}\", which is not in the lock"))
+            };
             depends.push(id_of(name).ok_or_else(missing)?);
         }
         if keys::package_id(platform, package, &depends) != package.id {
@@ -141,9 +143,30 @@ fn decode_host(name: Name, node: &KdlNode) -> Result<LockedHost> {
 fn decode_package(name: Name, node: &KdlNode) -> Result<LockedPackage> {
     let facts = Facts::below(node)?;
     facts.only(&[
-        "version", "id", "direct", "optional", "unpack-key", "url", "sha256", "size", "format",
-        "strip", "include", "exclude", "executable", "rename", "encoding", "file-name",
-        "max-unpacked", "into", "requires", "provides", "overlay", "depends", "tree", "seal",
+        "version",
+        "id",
+        "direct",
+        "optional",
+        "unpack-key",
+        "url",
+        "sha256",
+        "size",
+        "format",
+        "strip",
+        "include",
+        "exclude",
+        "executable",
+        "rename",
+        "encoding",
+        "file-name",
+        "max-unpacked",
+        "into",
+        "requires",
+        "provides",
+        "overlay",
+        "depends",
+        "tree",
+        "seal",
     ])?;
     let requires = facts.all("requires").map(|node| {
         let [name, range] = strings(node)?;
@@ -242,7 +265,8 @@ impl<'d> Facts<'d> {
     }
 
     fn below(node: &'d KdlNode) -> Result<Self> {
-        let children = node.children().ok_or_else(|| Fault::new(at(node), "its lines are missing"))?;
+        let children =
+            node.children().ok_or_else(|| Fault::new(at(node), "its lines are missing"))?;
         Ok(Self::of(children, at(node)))
     }
 

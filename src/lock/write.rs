@@ -11,7 +11,8 @@ use crate::model::{Glob, Platform, UnpackOptions};
 pub(super) const FORMAT: u64 = 1;
 
 /// The first line of every lock.
-pub(super) const FIRST_LINE: &str = "// Written by drystone, not to be edited by hand: change env.kdl, then run `drystone lock`.";
+pub(super) const FIRST_LINE: &str =
+    "// Written by drystone, not to be edited by hand: change env.kdl, then run `drystone lock`.";
 
 /// The text of a lock: the same for equal locks, with LF line ends.
 pub fn write(lock: &Lock) -> String {

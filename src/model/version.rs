@@ -280,9 +280,10 @@ impl Range {
     /// Whether it provably takes no version. False does not prove that there is one.
     pub fn is_empty(&self) -> bool {
         let prereleases = self.0.iter().any(|comparison| comparison.version.is_prerelease());
-        self.0.iter().enumerate().any(|(at, one)| {
-            self.0[at + 1..].iter().any(|other| one.excludes(other, prereleases))
-        })
+        self.0
+            .iter()
+            .enumerate()
+            .any(|(at, one)| self.0[at + 1..].iter().any(|other| one.excludes(other, prereleases)))
     }
 
     /// Whether every comparison of another range is one of its own: it takes nothing that the

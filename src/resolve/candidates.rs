@@ -23,9 +23,30 @@ pub(super) struct Finder<'a, 'f> {
     pub(super) platform: Platform,
     pub(super) available: Available<'a>,
     pub(super) favoured: &'f BTreeMap<Name, Version>,
+    /// Which packages have a version that provides a name: those of the old lock first, then by
+    /// name.
+    providers: BTreeMap<&'a Name, Vec<&'a Package>>,
 }
 
-impl<'a> Finder<'a, '_> {
+impl<'a, 'f> Finder<'a, 'f> {
+    pub(super) fn new(
+        platform: Platform,
+        available: Available<'a>,
+        favoured: &'f BTreeMap<Name, Version>,
+    ) -> Self {
+        let mut providers: BTreeMap<&Name, Vec<&Package>> = BTreeMap::new();
+        for package in available.packages.values() {
+            let provides = package.versions.iter().flat_map(|version| &version.provides);
+            for name in provides.map(|one| &one.name).collect::<BTreeSet<_>>() {
+                providers.entry(name).or_default().push(package);
+            }
+        }
+        for packages in providers.values_mut() {
+            packages.sort_by_key(|package| !favoured.contains_key(&package.name));
+        }
+        Self { platform, available, favoured, providers }
+    }
+
     /// The candidates of a demand, best first and at least one.
     pub(super) fn candidates(
         &self,
@@ -96,11 +117,7 @@ impl<'a> Finder<'a, '_> {
             .collect()
     }
 
-    fn of_package(
-        &self,
-        name: &Name,
-        demand: &Demand,
-    ) -> Vec<Candidate<'a>> {
+    fn of_package(&self, name: &Name, demand: &Demand) -> Vec<Candidate<'a>> {
         let package = self.available.packages.get(name);
         let found = package.map(|package| {
             self.best_first(package, |version| demand.range.contains(&version.version))
@@ -108,23 +125,13 @@ impl<'a> Finder<'a, '_> {
         found.unwrap_or_default()
     }
 
-    /// Packages of other names that provide it: those of the old lock first, then by name.
-    fn other_providers(
-        &self,
-        state: &State<'a>,
-        demand: &Demand,
-    ) -> Vec<Candidate<'a>> {
-        let mut packages: Vec<&'a Package> = self
-            .available
-            .packages
-            .values()
+    /// Packages of other names that provide it.
+    fn other_providers(&self, state: &State<'a>, demand: &Demand) -> Vec<Candidate<'a>> {
+        let packages = self.providers.get(&demand.name).into_iter().flatten();
+        packages
             .filter(|package| package.name != demand.name)
             .filter(|package| !state.packages.contains_key(&package.name))
             .filter(|package| !state.hosts.contains_key(&package.name))
-            .collect();
-        packages.sort_by_key(|package| !self.favoured.contains_key(&package.name));
-        packages
-            .into_iter()
             .flat_map(|package| self.best_first(package, |version| provides(version, demand)))
             .collect()
     }
@@ -134,7 +141,10 @@ impl<'a> Finder<'a, '_> {
         let Some(package) = self.available.packages.get(&demand.name) else {
             let known = self.available.packages.keys();
             let help = if self.available.hosts.contains_key(&demand.name) {
-                format!("only the machine can supply it: declare it by host \"{}\" \"…\"", demand.name)
+                format!(
+                    "only the machine can supply it: declare it by host \"{}\" \"…\"",
+                    demand.name
+                )
             } else {
                 nearest(&demand.name, known).map_or_else(
                     || "describe it in the manifest or a catalogue: package \"…\" { … }".to_owned(),
@@ -210,10 +220,8 @@ impl<'a> Finder<'a, '_> {
 
     /// Which package versions provide a name, in words.
     fn provided(&self, name: &Name) -> Vec<String> {
-        let versions = self
-            .available
-            .packages
-            .values()
+        let packages = self.providers.get(name).into_iter().flatten();
+        let versions = packages
             .flat_map(|package| package.versions.iter().map(move |version| (package, version)));
         versions
             .flat_map(|(package, version)| {
@@ -221,8 +229,11 @@ impl<'a> Finder<'a, '_> {
                 offers.map(move |one| {
                     let at = one.version.as_ref().unwrap_or(&version.version);
                     let lacks = version.source(self.platform).is_none();
-                    let no_source =
-                        if lacks { format!(" (no source for {})", self.platform) } else { String::new() };
+                    let no_source = if lacks {
+                        format!(" (no source for {})", self.platform)
+                    } else {
+                        String::new()
+                    };
                     format!("\"{}\" {} provides {at}{no_source}", package.name, version.version)
                 })
             })
@@ -230,12 +241,11 @@ impl<'a> Finder<'a, '_> {
     }
 
     fn unknown_name(&self, demand: &Demand) -> ResolveError {
-        let versions = self.available.packages.values().flat_map(|package| &package.versions);
-        let offered = versions.flat_map(|version| &version.provides);
         let by_hosts = self.available.hosts.values().flat_map(|host| &host.provides);
         let known = (self.available.packages.keys())
             .chain(self.available.hosts.keys())
-            .chain(offered.chain(by_hosts).map(|provided| &provided.name));
+            .chain(self.providers.keys().copied())
+            .chain(by_hosts.map(|provided| &provided.name));
         let help = nearest(&demand.name, known).map_or_else(
             || "describe it in the manifest or a catalogue, or take the requirement out".to_owned(),
             |near| format!("did you mean \"{near}\"?"),
@@ -266,10 +276,7 @@ fn provided_fits(provided: &Provided, demand: &Demand) -> bool {
         && provided.version.as_ref().is_none_or(|version| demand.range.contains(version))
 }
 
-fn chosen_providers<'a>(
-    state: &State<'a>,
-    demand: &Demand,
-) -> impl Iterator<Item = Candidate<'a>> {
+fn chosen_providers<'a>(state: &State<'a>, demand: &Demand) -> impl Iterator<Item = Candidate<'a>> {
     let fitting = state.packages.iter().filter(|(_, chosen)| provides(chosen.version, demand));
     fitting.map(|(&name, _)| Candidate::Chosen(name))
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use petgraph::Direction;
-use petgraph::algo::tarjan_scc;
+use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::graph::Graph;
@@ -12,7 +12,8 @@ use crate::model::Name;
 /// A shortest cycle through the first name that lies on one; the first name again at its end.
 pub(super) fn find(graph: &Graph<'_>) -> Option<Vec<Name>> {
     let nodes = graph.petgraph();
-    let on_cycle = tarjan_scc(nodes).into_iter().filter(|component| {
+    // Kosaraju's search keeps its own stack; Tarjan's overflows the thread's on a deep graph.
+    let on_cycle = kosaraju_scc(nodes).into_iter().filter(|component| {
         component.len() > 1 || component.iter().any(|&node| nodes.contains_edge(node, node))
     });
     // Node indices follow the names.

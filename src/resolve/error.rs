@@ -143,7 +143,9 @@ pub enum ResolveError {
     #[error("package \"{name}\" {version} has no source for {platform}; it has: {}", if .has.is_empty() { "none".to_owned() } else { joined(.has) })]
     #[diagnostic(
         code(drystone::resolve::no_source),
-        help("use it with platform=\"…\", take {platform} from the environment, or describe a source")
+        help(
+            "use it with platform=\"…\", take {platform} from the environment, or describe a source"
+        )
     )]
     NoSource {
         /// The package.
@@ -156,7 +158,9 @@ pub enum ResolveError {
         has: Vec<Platform>,
     },
     /// A package and a host component of one name.
-    #[error("environment \"{environment}\" asks for \"{name}\" both as a package and as a host component")]
+    #[error(
+        "environment \"{environment}\" asks for \"{name}\" both as a package and as a host component"
+    )]
     #[diagnostic(code(drystone::resolve::two_kinds), help("keep the `use` or the `host` line"))]
     TwoKinds {
         /// The name.

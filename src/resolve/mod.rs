@@ -7,6 +7,8 @@ mod candidates;
 mod cycle;
 mod error;
 mod graph;
+#[cfg(test)]
+pub(crate) mod sample;
 mod search;
 #[cfg(test)]
 mod tests;

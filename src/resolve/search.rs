@@ -119,7 +119,7 @@ pub(super) fn run<'a>(
     available: Available<'a>,
     favoured: &BTreeMap<Name, Version>,
 ) -> Result<State<'a>, ResolveError> {
-    let finder = Finder { platform, available, favoured };
+    let finder = Finder::new(platform, available, favoured);
     let mut state = begin(environment, &finder)?;
     let mut choices: Vec<Choice<'a>> = Vec::new();
     let mut furthest: Option<(usize, ResolveError)> = None;
@@ -150,8 +150,7 @@ pub(super) fn run<'a>(
             }
         }
     }
-    let gave_up =
-        ResolveError::GaveUp { environment: environment.name.clone(), steps: MOST_STEPS };
+    let gave_up = ResolveError::GaveUp { environment: environment.name.clone(), steps: MOST_STEPS };
     Err(if choices.is_empty() { furthest.map_or(gave_up, |(_, error)| error) } else { gave_up })
 }
 
