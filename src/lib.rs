@@ -11,6 +11,7 @@ pub mod generation;
 pub mod lock;
 pub mod manifest;
 pub mod model;
+pub mod resolve;
 pub mod store;
 pub mod ui;
 pub mod unpack;

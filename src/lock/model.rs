@@ -54,7 +54,9 @@ pub struct LockedPackage {
     pub version: Version,
     /// Whether it is built only on `--with`: it, or each path to it, is marked optional.
     pub optional: bool,
-    /// Its digest over everything here except `urls`, `optional` and `tree`.
+    /// Whether the environment itself asks for it.
+    pub direct: bool,
+    /// Its digest; [`super::keys`] says over what. URLs, `optional`, `direct` and `tree` are not in it.
     pub id: NodeId,
     /// What the store keeps its tree under.
     pub unpack_key: UnpackKey,
@@ -85,7 +87,9 @@ pub struct LockedPackage {
 pub struct LockedHost {
     /// Its name.
     pub name: Name,
-    /// Its digest over everything here.
+    /// Whether the environment itself asks for it.
+    pub direct: bool,
+    /// Its digest; [`super::keys`] says over what.
     pub id: NodeId,
     /// The versions that will do: what the manifest says and what packages require.
     pub range: Range,

@@ -86,6 +86,12 @@ impl Version {
             .unwrap_or(Ordering::Equal)
     }
 
+    /// Compares as many numbers as a prefix has; missing ones count as zero.
+    fn compare_first_numbers(&self, prefix: &Self) -> Ordering {
+        let mine = (0..prefix.numbers.len()).map(|at| self.numbers.get(at).copied().unwrap_or(0));
+        mine.cmp(prefix.numbers.iter().copied())
+    }
+
     /// Whether both mean the same: equal precedence and the same build.
     pub fn is_same(&self, other: &Self) -> bool {
         self.precedence(other).is_eq() && self.build == other.build
@@ -197,16 +203,19 @@ impl<'de> serde::Deserialize<'de> for Version {
 }
 
 /// A set of versions: comparisons that must all hold. No comparison takes any version.
-#[derive(Clone, PartialEq, Eq, Hash)]
+///
+/// The comparisons are kept sorted, each once, so that one set has one text. The order of ranges
+/// is for sorting only and says nothing of the versions they take.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Range(Vec<Comparison>);
 
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Comparison {
     operator: Operator,
     version: Version,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Operator {
     Exact,
     Prefix,
@@ -252,7 +261,35 @@ impl Range {
         text.split(',')
             .map(|part| Comparison::parse(part.trim(), bare))
             .collect::<Result<_, _>>()
-            .map(Self)
+            .map(Self::sorted)
+    }
+
+    fn sorted(mut comparisons: Vec<Comparison>) -> Self {
+        comparisons.sort();
+        comparisons.dedup();
+        Self(comparisons)
+    }
+
+    /// The range of what both take. A pre-release that just one of the two names is taken where the
+    /// comparisons of the other hold for it: who names a pre-release means it.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self::sorted(self.0.iter().chain(&other.0).cloned().collect())
+    }
+
+    /// Whether it provably takes no version. False does not prove that there is one.
+    pub fn is_empty(&self) -> bool {
+        let prereleases = self.0.iter().any(|comparison| comparison.version.is_prerelease());
+        self.0
+            .iter()
+            .enumerate()
+            .any(|(at, one)| self.0[at + 1..].iter().any(|other| one.excludes(other, prereleases)))
+    }
+
+    /// Whether every comparison of another range is one of its own: it takes nothing that the
+    /// other does not.
+    pub fn includes_comparisons_of(&self, other: &Self) -> bool {
+        other.0.iter().all(|comparison| self.0.contains(comparison))
     }
 
     /// Whether it takes this version.
@@ -295,6 +332,31 @@ impl Comparison {
             return Ok(Self { operator: Operator::Prefix, version: prefix.parse()? });
         }
         Ok(Self { operator: bare, version: text.parse()? })
+    }
+
+    /// Whether no version can hold for both; `self` stands before `other` in a sorted range.
+    fn excludes(&self, other: &Self, prereleases: bool) -> bool {
+        use Operator::{Above, AtLeast, AtMost, Below, Exact, Prefix};
+        let (mine, its) = (&self.version, &other.version);
+        match (self.operator, other.operator) {
+            (Exact, Exact) => !mine.is_same(its),
+            (Exact, Prefix) => mine.compare_first_numbers(its).is_ne(),
+            (Exact, _) => !other.holds(mine),
+            (Prefix, Prefix) => mine.numbers.iter().zip(&its.numbers).any(|(a, b)| a != b),
+            (Prefix, AtLeast | Above) => its.compare_first_numbers(mine).is_gt(),
+            (Prefix, AtMost | Below) => match its.compare_numbers(mine) {
+                Ordering::Less => true,
+                // Only a pre-release of the prefix itself could still be below.
+                Ordering::Equal => other.operator == Below && !prereleases,
+                Ordering::Greater => false,
+            },
+            (AtLeast | Above, AtMost | Below) => match mine.precedence(its) {
+                Ordering::Less => false,
+                Ordering::Equal => (self.operator, other.operator) != (AtLeast, AtMost),
+                Ordering::Greater => true,
+            },
+            _ => false,
+        }
     }
 
     fn holds(&self, version: &Version) -> bool {
@@ -412,6 +474,48 @@ mod tests {
         assert!(!host.contains(&version("6")));
         assert_eq!(host.to_string(), "6.4.*");
         assert_eq!(range(&host.to_string()), host);
+    }
+
+    #[test]
+    fn one_set_of_comparisons_has_one_text() {
+        assert_eq!(range("<8, >=6, <8"), range(">=6, <8"));
+        assert_eq!(range("<8, >=6").and(&range("6.4.*, >=6")).to_string(), "6.4.*, >=6, <8");
+        assert_eq!(range("*").and(&range("*")).to_string(), "*");
+        assert!(range(">=6, <8, 6.4.*").includes_comparisons_of(&range("<8")));
+        assert!(!range(">=6").includes_comparisons_of(&range("<8")));
+    }
+
+    #[test]
+    fn only_ranges_that_cannot_hold_are_empty() {
+        for text in [
+            "1, 2",
+            "1+a, 1+b",
+            "6.4, 6.5.*",
+            "6.4.*, 6.5.*",
+            "6.4.*, >=7",
+            "6.4.*, >6.5",
+            "6.4.*, <6.4",
+            "6.4.*, <=6.3",
+            ">6, <6.0",
+            ">=6, <6",
+            ">7, <=6",
+            "5, >=6",
+        ] {
+            assert!(range(text).is_empty(), "{text}");
+        }
+        for (text, taken) in [
+            ("1, 1.0", "1"),
+            ("6.4, 6.4.0.*", "6.4.0"),
+            ("6.4.*, 6.*", "6.4.2"),
+            ("6.4.*, >6.4", "6.4.1"),
+            ("6.4.*, <=6.4", "6.4"),
+            ("6.4.*, <6.4, >6.4-a", "6.4-b"),
+            (">=6, <=6", "6"),
+            ("*", "1"),
+        ] {
+            assert!(!range(text).is_empty(), "{text}");
+            assert!(range(text).contains(&version(taken)), "{text} takes {taken}");
+        }
     }
 
     #[test]

@@ -1,0 +1,68 @@
+//! Locks as files: where they lie, reading and saving them.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::error::LockError;
+use super::model::Lock;
+use super::read::read;
+use super::write::write;
+use crate::model::Name;
+
+/// Where an environment's lock lies: `lockfiles/<environment>.lock.kdl` below the directory of the
+/// manifest.
+pub fn lock_path(directory: &Path, environment: &Name) -> PathBuf {
+    directory.join("lockfiles").join(format!("{environment}.lock.kdl"))
+}
+
+/// Reads a lock file; none if there is no such file.
+pub fn load(path: &Path) -> Result<Option<Lock>, LockError> {
+    let Some(bytes) = bytes(path)? else { return Ok(None) };
+    let text =
+        String::from_utf8(bytes).map_err(|_| LockError::Encoding { path: path.to_path_buf() })?;
+    read(&text, &path.display().to_string()).map(Some)
+}
+
+fn bytes(path: &Path) -> Result<Option<Vec<u8>>, LockError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(LockError::Unreadable { path: path.to_path_buf(), source }),
+    }
+}
+
+/// What saving did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Saved {
+    /// The file was written.
+    Written,
+    /// The file said the same already and was left alone, CRLF line ends or not.
+    Unchanged,
+}
+
+/// Saves a lock, whole or not at all: a new file takes the place of the old one by its name.
+pub fn save(path: &Path, lock: &Lock) -> Result<Saved, LockError> {
+    let text = write(lock);
+    let same = |bytes: Vec<u8>| {
+        String::from_utf8(bytes).is_ok_and(|old| old.replace("\r\n", "\n") == text)
+    };
+    if bytes(path)?.is_some_and(same) {
+        return Ok(Saved::Unchanged);
+    }
+    let failed =
+        |step| move |source| LockError::Unwritable { path: path.to_path_buf(), step, source };
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let directory = directory.unwrap_or(Path::new("."));
+    fs::create_dir_all(directory).map_err(failed("making its directory"))?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".lock-");
+    // A file of the project, readable by all, and not the private one that temporary files are.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    let mut file = builder.tempfile_in(directory).map_err(failed("making a temporary file"))?;
+    file.write_all(text.as_bytes()).map_err(failed("writing"))?;
+    file.as_file().sync_all().map_err(failed("flushing to the disk"))?;
+    file.persist(path).map_err(|error| failed("renaming into place")(error.error))?;
+    Ok(Saved::Written)
+}
