@@ -263,8 +263,13 @@ impl Connection for TcpStream {
 
 fn serve(stream: Box<dyn Connection>, state: &State) -> io::Result<()> {
     let mut reader = BufReader::new(stream);
-    let Some(asked) = read_request(&mut reader)? else { return Ok(()) };
+    let asked = read_request(&mut reader)?;
     let mut stream = reader.into_inner();
+    let Some(asked) = asked else {
+        stream.write_all(b"HTTP/1.1 400 Test\r\nConnection: close\r\n\r\n")?;
+        stream.close();
+        return Ok(());
+    };
     lock(&state.log).push(asked.clone());
     if asked.method == "CONNECT" && lock(&state.tunnel).is_none() {
         return tunnel(stream, &asked.target);
@@ -290,10 +295,12 @@ fn next_answer(state: &State, target: &str) -> Answer {
 }
 
 fn read_request(reader: &mut impl BufRead) -> io::Result<Option<Asked>> {
-    let mut line = String::new();
-    if reader.read_line(&mut line)? == 0 {
+    // A client that speaks TLS here is not waited for: it waits for us.
+    if !reader.fill_buf()?.first().is_some_and(u8::is_ascii_alphabetic) {
         return Ok(None);
     }
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
     let mut words = line.split_whitespace();
     let method = words.next().unwrap_or_default().to_owned();
     let target = words.next().unwrap_or_default().to_owned();

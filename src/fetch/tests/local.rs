@@ -42,7 +42,9 @@ fn missing_directory_and_wrong_files_are_told_apart() {
         said(|path| std::fs::create_dir(path).unwrap())
             .ends_with("it is a directory, not an archive")
     );
-    assert!(said(|path| write(path, "short")).contains("100 expected: a text: short"));
+    assert!(
+        said(|path| write(path, "short")).contains("5 bytes instead of 100; it is a text: short")
+    );
     assert!(said(|path| write(path, [b'x'; 100])).contains("wrong content: expected sha256:"));
 }
 
@@ -63,7 +65,7 @@ fn a_file_that_may_not_be_read_says_so() {
 #[test]
 fn a_file_brought_by_hand_is_taken_if_it_is_the_right_one() {
     let body = body(1000);
-    let case = Case::new(&body, &[]);
+    let case = file_case(&body, "a");
     let by_hand = case.directory.path().join("by-hand");
     let fetcher = Fetcher::new(quick());
     let take = || fetcher.take_file(&by_hand, &case.request(), &case.place, &NoProgress);

@@ -85,13 +85,12 @@ fn nobody_listening_is_a_refused_connection_and_worth_another_try() {
 
 #[test]
 fn an_unknown_name_is_a_dns_error() {
-    let mut case = Case::new(b"x", &["http://no-such-host.invalid/a".to_owned()]);
+    // Too long for DNS, so that it is refused on this machine and nobody is asked.
+    let name = format!("{}.invalid", "a".repeat(64));
+    let mut case = Case::new(b"x", &[format!("http://{name}/a")]);
     case.options.tries = 1;
     let trouble = case.trouble();
-    assert!(
-        matches!(&trouble, Trouble::Dns { host, .. } if host == "no-such-host.invalid"),
-        "{trouble:?}"
-    );
+    assert!(matches!(&trouble, Trouble::Dns { host, .. } if *host == name), "{trouble:?}");
 }
 
 #[test]
@@ -182,4 +181,31 @@ fn after_an_error_no_more_start_and_all_errors_come_in_order() {
     let errors = fetch_many(&case, &many(&server, &["/0", "/1", "/2"], &case)).unwrap_err();
     assert_eq!(errors.len(), 1);
     assert_eq!(server.log().len(), 1);
+}
+
+#[test]
+fn a_proxy_that_is_not_there_is_named_and_not_the_host_behind_it() {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let urls = ["https://far.invalid/a", "http://far.invalid/a"].map(str::to_owned);
+    let mut case = Case::new(b"x", &urls);
+    case.options.proxy = ProxyChoice::Url(format!("http://{closed}"));
+    let troubles = case.troubles();
+    assert!(troubles.iter().all(|t| matches!(t, Trouble::Proxy { .. })), "{troubles:?}");
+}
+
+#[test]
+fn answers_that_break_are_told_apart() {
+    let (body, server) = (body(100), Server::start());
+    server.on("/cut", Answer::file(body.clone()).cut(10));
+    server.on("/nothing", Answer::nothing());
+    server.on("/garbage", Answer::file("").header("Bad Name", "x"));
+    let urls = ["/nothing", "/cut", "/garbage"].map(|path| server.url(path));
+    let mut case = Case::new(&body, &urls);
+    case.options.tries = 2;
+    let troubles = case.troubles();
+    assert!(matches!(troubles[0], Trouble::Connect { .. }), "{troubles:?}");
+    assert!(matches!(troubles[1], Trouble::Interrupted { got: 10, .. }), "{troubles:?}");
+    assert!(matches!(troubles[2], Trouble::Http(_)), "{troubles:?}");
+    // Nonsense will be nonsense again; the others are worth another try.
+    assert_eq!(server.log().len(), 2 + 2 + 1);
 }

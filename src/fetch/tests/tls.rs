@@ -98,12 +98,12 @@ fn a_server_without_tls_is_named() {
     assert_eq!((problem, tries), (TlsProblem::NotTls, 1));
 }
 
-/// Runs the ignored test of this name in a process whose authorities are our certificate.
+/// Runs the ignored test of this name in a process with these authorities.
 #[cfg(not(windows))]
-fn in_process_that_trusts_us(name: &str) {
+fn in_process_that_trusts(authorities: &str, name: &str) {
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("authorities.pem");
-    write(&file, pem(TRUSTED));
+    write(&file, authorities);
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", &format!("fetch::tests::tls::{name}"), "--ignored", "--nocapture"])
         .env("SSL_CERT_FILE", &file)
@@ -135,7 +135,7 @@ fn pem(der: &[u8]) -> String {
 #[cfg(not(windows))]
 #[test]
 fn ssl_cert_file_is_trusted() {
-    in_process_that_trusts_us("child_fetches_over_tls");
+    in_process_that_trusts(&pem(TRUSTED), "child_fetches_over_tls");
 }
 
 #[cfg(not(windows))]
@@ -156,4 +156,21 @@ fn child_fetches_over_tls() {
     case.options.proxy = ProxyChoice::Url(proxy.url(""));
     case.fetch().unwrap();
     assert_eq!(proxy.log()[0].method, "CONNECT");
+}
+
+#[cfg(not(windows))]
+#[test]
+fn a_machine_without_authorities_still_fetches_over_http() {
+    in_process_that_trusts("", "child_without_authorities");
+}
+
+#[cfg(not(windows))]
+#[test]
+#[ignore = "run by a_machine_without_authorities_still_fetches_over_http, with its environment"]
+fn child_without_authorities() {
+    let (body, plain) = (body(100), Server::start());
+    plain.on("/a", Answer::file(body.clone()));
+    Case::new(&body, &[plain.url("/a")]).fetch().unwrap();
+    let (problem, ..) = attempt(&secure_server(TRUSTED));
+    assert!(matches!(problem, TlsProblem::NoAuthorities(_)), "{problem:?}");
 }
