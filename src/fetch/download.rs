@@ -58,8 +58,12 @@ impl Download<'_> {
                 Ok(()) => return Ok(Ok(())),
                 Err(Failed::Fatal(error)) => return Err(error),
                 Err(Failed::Mirror(trouble)) => return Ok(Err(GivenUp { trouble, tries })),
-                Err(Failed::FromZero(trouble)) => {
+                Err(Failed::FromZero(mut trouble)) => {
                     if from_zero {
+                        if let Trouble::Mismatch(mismatch) = &mut trouble {
+                            partial.put_aside()?;
+                            mismatch.aside = Some(partial.place.aside.clone());
+                        }
                         return Ok(Err(GivenUp { trouble, tries }));
                     }
                     from_zero = true;
@@ -89,7 +93,7 @@ impl Download<'_> {
         let doubled = self.options.first_delay.saturating_mul(1 << (tries - 1).min(16));
         let delay = asked.unwrap_or_else(|| doubled + doubled.mul_f64(chance() / 4.0));
         let label = self.request.label;
-        let seconds = delay.as_millis().div_ceil(1000);
+        let seconds = delay.as_secs_f64().round();
         let (next, all) = (tries + 1, self.options.tries);
         self.progress
             .note(&format!("{label}: {trouble}, trying again in {seconds} s ({next} of {all})"));
@@ -185,7 +189,7 @@ impl Download<'_> {
                     let got = partial.length() + piece.len() as u64;
                     if let Some(expected) = expected.filter(|expected| got > *expected) {
                         partial.write(&piece)?;
-                        return self.too_long(expected, got, partial);
+                        return self.too_long(expected, partial);
                     }
                     partial.write(&piece)?;
                 }
@@ -203,9 +207,8 @@ impl Download<'_> {
         }
     }
 
-    fn too_long(&self, expected: u64, got: u64, partial: &mut Partial) -> Result<(), Failed> {
-        let came = partial.content()?;
-        let trouble = Trouble::Size { expected, got, came };
+    fn too_long(&self, expected: u64, partial: &mut Partial) -> Result<(), Failed> {
+        let trouble = Trouble::TooLong { expected, came: partial.content()? };
         if partial.is_pieced() {
             return Err(Failed::FromZero(trouble));
         }

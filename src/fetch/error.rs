@@ -61,7 +61,7 @@ pub enum FetchError {
         label: String,
     },
     /// A file on this machine could not be read or written.
-    #[error("{label}: could not {step} {}: {source}", .path.display())]
+    #[error("{label}: could not {step} {}", .path.display())]
     #[diagnostic(code(drystone::fetch::disk))]
     Disk {
         /// What was being fetched.
@@ -174,7 +174,10 @@ fn advice(attempts: &[Attempt]) -> String {
         )
     }) {
         advice.push(
-            "check the network; behind a proxy set https_proxy (and http_proxy, NO_PROXY)".into(),
+            match proxy_variable() {
+                None => "check the network; behind a proxy set https_proxy (and http_proxy, NO_PROXY)".to_owned(),
+                Some(name) => format!("check the network, and whether the proxy in {name} is right for this host (NO_PROXY leaves it out)"),
+            },
         );
     }
     if any(|trouble| matches!(trouble, Trouble::Proxy { .. })) {
@@ -191,12 +194,21 @@ fn advice(attempts: &[Attempt]) -> String {
     if any(|trouble| matches!(trouble, Trouble::Status { code: 401 | 403, .. })) {
         advice.push("if the server wants a login, put it into ~/.netrc".into());
     }
-    if any(|trouble| matches!(trouble, Trouble::Mismatch(_) | Trouble::Size { .. })) {
+    if any(|trouble| {
+        matches!(trouble, Trouble::Mismatch(_) | Trouble::Size { .. } | Trouble::TooLong { .. })
+    }) {
         advice.push("upstream may have replaced the file: change hash and size only if you know that the new one is right".into());
     }
     advice.push("or bring the file and give it with `drystone fetch --from FILE`".to_owned());
     let text = advice.join("; ");
     text.strip_prefix("or ").unwrap_or(&text).to_owned()
+}
+
+/// The name of a variable that sets a proxy; its value may hold a password.
+fn proxy_variable() -> Option<&'static str> {
+    ["https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"]
+        .into_iter()
+        .find(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }
 
 /// Boxes what a file mismatch says.

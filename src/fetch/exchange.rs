@@ -27,6 +27,8 @@ pub(super) struct Web {
     netrc: Netrc,
     no_authorities: Option<String>,
     stall: Duration,
+    /// Everything goes through the proxy of the options.
+    proxied: bool,
 }
 
 /// Which part of the file is asked for.
@@ -81,7 +83,13 @@ impl Web {
                 (client, Some(reason))
             }
         };
-        Ok(Self { client, netrc, no_authorities, stall: options.stall_timeout })
+        Ok(Self {
+            client,
+            netrc,
+            no_authorities,
+            stall: options.stall_timeout,
+            proxied: matches!(options.proxy, ProxyChoice::Url(_)),
+        })
     }
 
     /// Asks for the file or a part of it, following redirects.
@@ -146,7 +154,16 @@ impl Web {
     fn explain(&self, error: &(dyn std::error::Error + 'static), url: &Url) -> Stop {
         let no_authorities = self.no_authorities.as_deref();
         let (trouble, again) = classify(error, &Context { url, no_authorities, stall: self.stall });
-        Stop::Trouble(trouble, again)
+        match trouble {
+            Trouble::Refused { host } if self.proxied => {
+                let detail = "it refused the connection".to_owned();
+                Stop::Trouble(Trouble::Proxy { host, detail }, again)
+            }
+            Trouble::Connect { host, detail } if self.proxied => {
+                Stop::Trouble(Trouble::Proxy { host, detail }, again)
+            }
+            trouble => Stop::Trouble(trouble, again),
+        }
     }
 
     /// Why a body broke off, as one line, or the trouble itself where it is a clear one.

@@ -45,7 +45,7 @@ impl Fetcher {
             if self.options.cancelled() {
                 return Err(FetchError::Cancelled { label: request.label.to_owned() });
             }
-            match self.from_source(source, request, place, progress)? {
+            match self.try_source(source, request, place, progress)? {
                 Ok(fetched) => return Ok(Fetched { url: Some(source.clone()), ..fetched }),
                 Err(attempt) => {
                     if attempts.len() + 1 < request.urls.len() {
@@ -100,7 +100,7 @@ impl Fetcher {
         Ok(Some(Fetched { sha256, size, url: None }))
     }
 
-    fn from_source(
+    fn try_source(
         &self,
         source: &SourceUrl,
         request: &Request,
@@ -122,6 +122,11 @@ impl Fetcher {
         };
         let web = self.web()?;
         let mut partial = Partial::open(place, request, &self.options, progress)?;
+        if partial.length() > 0 && request.sha256 == Some(partial.sha256()) {
+            let fetched = Fetched { sha256: partial.sha256(), size: partial.length(), url: None };
+            partial.finish()?;
+            return Ok(Ok(fetched));
+        }
         // The whole length and yet the wrong hash: there is nothing to continue.
         if request.size == Some(partial.length()) {
             partial.reset()?;

@@ -49,7 +49,8 @@ pub fn hash_file(path: &Path, progress: &dyn Progress) -> Result<(Sha256Digest, 
     let label = path.display().to_string();
     let read = |error| FetchError::disk(&label, "read", path, error);
     let mut file = File::open(path).map_err(read)?;
-    let task = progress.start(&label, file.metadata().ok().map(|metadata| metadata.len()));
+    let task = progress
+        .start(&format!("check {label}"), file.metadata().ok().map(|metadata| metadata.len()));
     let mut hasher = Sha256::new();
     let mut size = 0;
     let mut buffer = vec![0; 256 * 1024];
@@ -72,7 +73,8 @@ pub fn check_file(
     if got == *sha256 && size.is_none_or(|size| size == got_size) {
         return Ok(got_size);
     }
-    let came = look(path).map_err(|error| FetchError::disk("", "read", path, error))?;
+    let came =
+        look(path).map_err(|error| FetchError::disk(&sha256.to_string(), "read", path, error))?;
     let mismatch =
         Mismatch { expected: *sha256, got, expected_size: size, got_size, came, aside: None };
     Err(FetchError::WrongFile {
@@ -104,7 +106,7 @@ pub(super) fn copy_verified(
     };
     let mut copy =
         File::create(&place.aside).map_err(|error| disk("create", &place.aside, error))?;
-    let task = progress.start(request.label, Some(there));
+    let task = progress.start(&format!("copy {}", request.label), Some(there));
     let mut hasher = Sha256::new();
     let mut size = 0;
     let mut buffer = vec![0; 256 * 1024];

@@ -38,7 +38,8 @@ impl Netrc {
             let unusable = |reason: String| FetchError::Netrc { path: path.clone(), reason };
             match std::fs::read_to_string(&path) {
                 Ok(text) => return Self::parse(&text).map_err(unusable),
-                Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => {}
+                // Nobody named this file: a home that is not there or not ours has no logins.
+                Err(error) if !must_exist && is_elsewhere(&error) => {}
                 Err(error) => return Err(unusable(error.to_string())),
             }
         }
@@ -111,6 +112,13 @@ fn usual_paths() -> Vec<PathBuf> {
     let Ok(home) = etcetera::home_dir() else { return Vec::new() };
     let names: &[&str] = if cfg!(windows) { &[".netrc", "_netrc"] } else { &[".netrc"] };
     names.iter().map(|name| Path::new(&home).join(name)).collect()
+}
+
+fn is_elsewhere(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
+    )
 }
 
 /// The words with their lines: quotes and backslashes undone, comments and macros left out.

@@ -17,6 +17,10 @@ use super::request::{Place, Request};
 use super::sniff::{Content, HEAD};
 use crate::model::{Progress, Sha256Digest, Task};
 
+fn start_task(request: &Request, progress: &dyn Progress) -> Box<dyn Task> {
+    progress.start(&format!("fetch {}", request.label), request.size)
+}
+
 /// The open partial file. Its length and hash are always those of the bytes written.
 pub(super) struct Partial<'a> {
     pub(super) place: &'a Place,
@@ -51,7 +55,7 @@ impl<'a> Partial<'a> {
             place,
             request,
             progress,
-            task: progress.start(request.label, request.size),
+            task: start_task(request, progress),
             file,
             hasher: Sha256::new(),
             length: 0,
@@ -114,7 +118,7 @@ impl<'a> Partial<'a> {
             .and_then(|()| self.file.seek(SeekFrom::Start(0)))
             .map_err(|error| self.disk("empty", error))?;
         if self.length > 0 {
-            self.task = self.progress.start(self.request.label, self.request.size);
+            self.task = start_task(self.request, self.progress);
         }
         self.hasher = Sha256::new();
         self.length = 0;
@@ -216,8 +220,7 @@ impl<'a> Partial<'a> {
         self.forget_version()
     }
 
-    /// Keeps a copy of a wrong file aside and starts over with nothing. The bytes are renamed away,
-    /// not copied; the file is then made anew.
+    /// Keeps the wrong file aside by renaming it, and starts over with an empty one.
     pub(super) fn put_aside(&mut self) -> Result<(), FetchError> {
         let Place { partial, aside, .. } = self.place;
         let disk =

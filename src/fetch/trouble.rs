@@ -81,13 +81,21 @@ pub enum Trouble {
     /// The answer is no sound HTTP.
     #[error("the answer cannot be understood: {0}")]
     Http(String),
-    /// The size is wrong: known before or while downloading.
-    #[error("{got} bytes came or were announced, {expected} expected: {came}")]
+    /// The size is wrong, known before it was downloaded or at its end.
+    #[error("wrong size: {got} bytes instead of {expected}; it is {came}")]
     Size {
         /// The size it must have.
         expected: u64,
-        /// The size announced, or what had come when the download was stopped.
+        /// The size announced, or what came.
         got: u64,
+        /// What it is instead.
+        came: Content,
+    },
+    /// More came than there should be; the download was stopped there.
+    #[error("more than the expected {expected} bytes came, so it was stopped; it is {came}")]
+    TooLong {
+        /// The size it must have.
+        expected: u64,
         /// What it is instead.
         came: Content,
     },
