@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::manifest::{Override, Placement};
 use crate::model::{
-    BlobId, Entry, Family, Kind, Name, Platform, Tree, TreeBuilder, TreeError, TreePath,
-    check_windows_path,
+    BlobId, Entry, Family, Kind, Name, Platform, Tree, TreeBuilder, TreePath, check_windows_path,
 };
 
 use super::error::{Collision, ComposeError, Holder, IdleOverride, RefusedPath, windows_reason};
@@ -242,9 +241,16 @@ struct Decisions<'c, 'a> {
 
 impl<'c, 'a> Decisions<'c, 'a> {
     fn new(claims: &'c Claims<'a>, overrides: &'c [Override]) -> Self {
-        let idle = vec![Some("no package holds this path".to_owned()); overrides.len()];
-        let overrides =
+        let overrides: Vec<(&Override, Key)> =
             overrides.iter().map(|o| (o, Key::new(claims.family, o.path.as_str()))).collect();
+        let mut seen = BTreeSet::new();
+        let idle = overrides.iter().map(|(_, key)| {
+            let again = !seen.insert(key);
+            let reason =
+                if again { "another line decides this path" } else { "no package holds this path" };
+            Some(reason.to_owned())
+        });
+        let idle = idle.collect();
         Self {
             claims,
             overrides,
@@ -377,24 +383,16 @@ fn same(a: &Claim<'_>, b: &Claim<'_>) -> bool {
 
 fn build(entries: Vec<Entry>, texts: &[Text]) -> Result<Tree, ComposeError> {
     let mut builder = TreeBuilder::default();
-    let wrong = |path: &TreePath, reason| ComposeError::Entry { path: path.clone(), reason };
     for entry in entries {
-        let path = entry.path.clone();
-        builder.add(entry).map_err(|_| wrong(&path, "its path was decided twice"))?;
+        builder.add(entry)?;
     }
     for text in texts {
         if text.path.parts().next() != Some(RESERVED) || text.path.as_str() == RESERVED {
-            return Err(wrong(&text.path, "it does not lie below \".drystone/\""));
+            return Err(ComposeError::Text { path: text.path.clone() });
         }
         let blob = BlobId::from_bytes(*blake3::hash(&text.content).as_bytes());
         let size = text.content.len() as u64;
-        builder
-            .add(Entry::content(Kind::File, size, blob, text.path.clone()))
-            .map_err(|_| wrong(&text.path, "there is another text at its path"))?;
+        builder.add(Entry::content(Kind::File, size, blob, text.path.clone()))?;
     }
-    builder.finish().map_err(|error| match error {
-        TreeError::BelowFile { below, .. } => wrong(&below, "it lies below a file"),
-        TreeError::Duplicate(path) => wrong(&path, "its path was decided twice"),
-        TreeError::Text { .. } => ComposeError::Refused { refused: Vec::new() },
-    })
+    Ok(builder.finish()?)
 }
