@@ -4,8 +4,11 @@
 //! manifest → catalogue → resolve → lock → fetch → unpack → store → compose → generation → runtime;
 //! `model` below them all, `pipeline` joins them, `cli` and `ui` speak with people.
 
+pub mod binary;
+pub mod host;
 pub mod lock;
 pub mod manifest;
 pub mod model;
+pub mod runtime;
 pub mod store;
 pub mod unpack;
