@@ -4,14 +4,17 @@
 //! manifest → catalogue → resolve → lock → fetch → unpack → store → compose → generation → runtime;
 //! `model` below them all, `pipeline` joins them, `cli` and `ui` speak with people.
 
+pub mod binary;
 pub mod catalogue;
 pub mod compose;
 pub mod fetch;
 pub mod generation;
+pub mod host;
 pub mod lock;
 pub mod manifest;
 pub mod model;
 pub mod resolve;
+pub mod runtime;
 pub mod store;
 pub mod ui;
 pub mod unpack;

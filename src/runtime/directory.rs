@@ -1,0 +1,216 @@
+//! Making a runtime directory: its lease first, then its record and roots, then what it holds.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use super::error::{Context, Result, RuntimeError};
+use super::lease::Lease;
+use super::placer::{PlaceError, Placer};
+use super::plan::{Plan, PlannedFile};
+use super::record::Record;
+use super::remove_tree::remove_tree;
+use crate::model::{Kind, Name, TreePath};
+
+/// With more files than this, several threads place them: starting threads costs more before.
+const FILES_FOR_THREADS: usize = 256;
+
+/// A runtime directory whose lease this process holds.
+pub(super) struct RuntimeDirectory {
+    pub(super) path: PathBuf,
+    pub(super) id: String,
+    pub(super) lease: Lease,
+    pub(super) record: Record,
+}
+
+impl RuntimeDirectory {
+    pub(super) fn app(&self) -> PathBuf {
+        self.path.join("app")
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        self.path.join("home")
+    }
+
+    pub(super) fn tmp(&self) -> PathBuf {
+        self.path.join("tmp")
+    }
+
+    /// Makes a fresh directory for a plan below `runtimes`, the directory of its application.
+    /// `roots` is the text of what gc must keep for it. A failure leaves nothing.
+    pub(super) fn create(
+        runtimes: &Path,
+        plan: &Plan,
+        name: Option<&Name>,
+        discard: bool,
+        roots: &str,
+        placer: &dyn Placer,
+    ) -> Result<Self> {
+        let guard = lock(runtimes)?;
+        let (id, path) = fresh(runtimes)?;
+        let taken = Lease::take(&path).context("take the lease of", &path)?;
+        let lease = taken.ok_or_else(|| RuntimeError::InUse {
+            name: id.clone(),
+            application: plan.application.clone(),
+        })?;
+        drop(guard);
+        let record = Record::new(plan, name, discard);
+        let mut made = Self { path, id, lease, record };
+        match made.fill(plan, roots, placer) {
+            Ok(()) => Ok(made),
+            Err(error) => {
+                let path = made.path.clone();
+                drop(made);
+                // The failure that led here is the one to tell; a later run sweeps what stays.
+                let _ = remove_tree(&path);
+                Err(error)
+            }
+        }
+    }
+
+    /// Takes the directory kept under a name, or makes it. `app/` is made anew when the plan is
+    /// another one, `tmp/` always, `home/` stays.
+    pub(super) fn create_named(
+        runtimes: &Path,
+        plan: &Plan,
+        name: &Name,
+        roots: &str,
+        placer: &dyn Placer,
+    ) -> Result<Self> {
+        let guard = lock(runtimes)?;
+        let existing = entries(runtimes)?.into_iter().find(|(_, path)| {
+            Record::read(path).is_some_and(|record| record.name.as_ref() == Some(name))
+        });
+        let Some((id, path)) = existing else {
+            drop(guard);
+            return Self::create(runtimes, plan, Some(name), false, roots, placer);
+        };
+        let taken = Lease::take(&path).context("take the lease of", &path)?;
+        let lease = taken.ok_or_else(|| RuntimeError::InUse {
+            name: name.to_string(),
+            application: plan.application.clone(),
+        })?;
+        drop(guard);
+        let before = Record::read(&path).and_then(|record| record.plan);
+        let mut record = Record::new(plan, Some(name), false);
+        record.plan = before;
+        let mut found = Self { path, id, lease, record };
+        let tmp = found.tmp();
+        remove_tree(&tmp).context("empty", &tmp)?;
+        if found.record.plan == Some(plan.digest()?) && found.app().is_dir() {
+            make_directory(&tmp)?;
+            found.record.write(&found.path)?;
+            return Ok(found);
+        }
+        found.record.plan = None;
+        found.record.write(&found.path)?;
+        let app = found.app();
+        remove_tree(&app).context("remove", &app)?;
+        found.fill(plan, roots, placer)?;
+        Ok(found)
+    }
+
+    fn fill(&mut self, plan: &Plan, roots: &str, placer: &dyn Placer) -> Result<()> {
+        let roots_path = self.path.join("roots");
+        std::fs::write(&roots_path, roots).context("write", &roots_path)?;
+        self.record.write(&self.path)?;
+        for directory in [self.app(), self.home(), self.tmp()] {
+            make_directory(&directory)?;
+        }
+        place_all(&self.app(), &plan.files, placer)?;
+        self.record.plan = Some(plan.digest()?);
+        self.record.write(&self.path)
+    }
+}
+
+/// Holds `.lock` of an application's runtimes while directories appear or go. Held for moments only.
+pub(super) fn lock(runtimes: &Path) -> Result<File> {
+    let path = runtimes.join(".lock");
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+    let file = file.context("open", &path)?;
+    file.lock().context("lock", &path)?;
+    Ok(file)
+}
+
+/// The runtime directories of an application by id, sorted.
+pub(super) fn entries(runtimes: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(runtimes).context("list", runtimes)? {
+        let entry = entry.context("list", runtimes)?;
+        let is_directory = entry.file_type().context("look at", &entry.path())?.is_dir();
+        let Ok(id) = entry.file_name().into_string() else { continue };
+        if is_directory && !id.starts_with('.') {
+            found.push((id, entry.path()));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Makes a directory with a random id that no other has.
+fn fresh(runtimes: &Path) -> Result<(String, PathBuf)> {
+    const LETTERS: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    loop {
+        let mut random = [0u8; 8];
+        getrandom::fill(&mut random).map_err(std::io::Error::other).context("name", runtimes)?;
+        let letter = |byte: &u8| char::from(LETTERS[usize::from(byte % 32)]);
+        let id: String = random.iter().map(letter).collect();
+        let path = runtimes.join(&id);
+        match builder().create(&path) {
+            Ok(()) => return Ok((id, path)),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error).context("make", &path),
+        }
+    }
+}
+
+/// Makes directories that only their owner may enter.
+fn builder() -> std::fs::DirBuilder {
+    #[allow(unused_mut, reason = "only Unix has modes to set")]
+    let mut builder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+}
+
+fn make_directory(path: &Path) -> Result<()> {
+    match builder().create(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        other => other.context("make", path),
+    }
+}
+
+fn place_all(app: &Path, files: &[PlannedFile], placer: &dyn Placer) -> Result<()> {
+    let mut directories: BTreeSet<&str> = BTreeSet::new();
+    for file in files {
+        directories.extend(file.path.ancestors());
+        if Kind::from(file.kind) == Kind::Directory {
+            directories.insert(file.path.as_str());
+        }
+    }
+    // Sorted, a directory comes before what it holds.
+    for directory in directories {
+        make_directory(&app.join(directory))?;
+    }
+    let place = |file: &PlannedFile| place_one(app, file, placer);
+    if files.len() > FILES_FOR_THREADS {
+        files.par_iter().try_for_each(place)
+    } else {
+        files.iter().try_for_each(place)
+    }
+}
+
+fn place_one(app: &Path, file: &PlannedFile, placer: &dyn Placer) -> Result<()> {
+    let Some(blob) = &file.blob else { return Ok(()) };
+    let path: &TreePath = &file.path;
+    placer.place(file.kind.into(), blob, file.size, &path.at(app), file.writable).map_err(|error| {
+        match error {
+            PlaceError::Missing => {
+                RuntimeError::ContentMissing { path: path.clone(), blob: blob.to_string() }
+            }
+            PlaceError::Failed(source) => RuntimeError::Place { path: path.clone(), source },
+        }
+    })
+}

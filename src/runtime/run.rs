@@ -1,0 +1,135 @@
+//! One run of an application, from its plan to its exit status.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::directory::RuntimeDirectory;
+use super::environment_variables::{Directories, process_environment};
+use super::error::{Context, Result, RuntimeError};
+use super::keep::{ChangedFile, Keep, changed_files, finish, sweep};
+use super::launch::{Command, Watch, start};
+use super::placer::Placer;
+use super::plan::Plan;
+use super::remove_tree::remove_tree;
+use crate::model::{Name, TreePath};
+
+/// What to run, and where.
+pub struct RunRequest<'a> {
+    /// The plan that the build made.
+    pub plan: &'a Plan,
+    /// The realised environment.
+    pub environment: &'a Path,
+    /// `<store>/runtimes/<project>/<application>/`, which exists.
+    pub runtimes: &'a Path,
+    /// The text of what gc must keep while the run lives: of [`Plan::roots`].
+    pub roots: &'a str,
+    /// The roots of the host components.
+    pub hosts: &'a BTreeMap<Name, PathBuf>,
+    /// Arguments of the command line, passed as they are.
+    pub arguments: &'a [OsString],
+    /// What becomes of the directory.
+    pub keep: Keep,
+    /// The variables of the person's process.
+    pub caller: &'a dyn Fn() -> Vec<(OsString, OsString)>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOutcome {
+    /// The program's exit status in full; 128 + the signal's number for one that a signal ended.
+    pub status: i32,
+    /// The id of its directory.
+    pub id: String,
+    /// Its directory, if it stayed.
+    pub directory: Option<PathBuf>,
+    /// Linked files that look changed: their contents in the store are to be verified.
+    pub changed: Vec<ChangedFile>,
+    /// What could not be tidied up, in words.
+    pub problems: Vec<String>,
+}
+
+/// Runs an application in a runtime directory: makes it, starts the program with the streams of this
+/// process, waits, records the end, and removes what is not kept.
+pub fn run(request: &RunRequest<'_>, placer: &dyn Placer) -> Result<RunOutcome> {
+    let plan = request.plan;
+    let watch = Watch::begin().context("watch signals for", request.runtimes)?;
+    let directory = match &request.keep {
+        Keep::Named(name) => {
+            RuntimeDirectory::create_named(request.runtimes, plan, name, request.roots, placer)?
+        }
+        keep => {
+            let discard = *keep == Keep::Discard;
+            let roots = request.roots;
+            RuntimeDirectory::create(request.runtimes, plan, None, discard, roots, placer)?
+        }
+    };
+    let started = command(request, &directory)
+        .and_then(|command| start(&command, Some(&directory.lease), &watch));
+    let status = match started {
+        Ok(status) => status,
+        Err(error) => return Err(give_up(request, directory, error)),
+    };
+    let changed = changed_files(&directory.app(), plan);
+    let id = directory.id.clone();
+    let (directory, problems) = finish(directory, request.runtimes, status, plan.keep_runs)?;
+    Ok(RunOutcome { status, id, directory, changed, problems })
+}
+
+/// Removes a directory in which nothing was started, unless it is kept by name.
+fn give_up(
+    request: &RunRequest<'_>,
+    directory: RuntimeDirectory,
+    error: RuntimeError,
+) -> RuntimeError {
+    let path = directory.path.clone();
+    drop(directory);
+    if !matches!(request.keep, Keep::Named(_)) {
+        // The error that led here is the one to tell; a later run sweeps what stays.
+        let _ = remove_tree(&path);
+        let _ = sweep(request.runtimes, request.plan.keep_runs);
+    }
+    error
+}
+
+fn command(request: &RunRequest<'_>, directory: &RuntimeDirectory) -> Result<Command> {
+    let plan = request.plan;
+    let absolute = |path: PathBuf| std::path::absolute(&path).context("find", &path);
+    let environment_directory = absolute(request.environment.to_path_buf())?;
+    let app = absolute(directory.app())?;
+    let (home, tmp) = (absolute(directory.home())?, absolute(directory.tmp())?);
+    let directories = Directories {
+        environment: &environment_directory,
+        packages: &plan.packages,
+        hosts: request.hosts,
+        app: Some(&app),
+        home: Some(&home),
+        tmp: Some(&tmp),
+    };
+    let below = |root: &Path, place: &Option<TreePath>| match place {
+        Some(place) => place.at(root),
+        None => root.to_path_buf(),
+    };
+    let search: Vec<PathBuf> = plan
+        .library_path
+        .iter()
+        .chain(&plan.search_path)
+        .map(|place| below(&app, place))
+        .chain(plan.environment_library_path.iter().map(|p| below(&environment_directory, p)))
+        .collect();
+    let family = plan.platform.family();
+    let environment =
+        process_environment(family, request.caller, &directories, &plan.variables, &search)?;
+    let program = plan.program.at(&app);
+    let own = plan.arguments.iter().map(OsString::from).chain(request.arguments.iter().cloned());
+    let (program, arguments) = match &plan.launch {
+        None => (program, own.collect()),
+        Some(launch) => {
+            let before = launch.arguments.iter().map(OsString::from);
+            let arguments = before.chain([program.into_os_string()]).chain(own).collect();
+            (launch.program.at(&environment_directory), arguments)
+        }
+    };
+    let directory = plan.starts_in_app.then(|| app.clone());
+    Ok(Command { program, arguments, environment, directory })
+}
