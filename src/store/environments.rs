@@ -1,0 +1,91 @@
+//! The directories of environments, held under a lock while they are changed.
+
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::durability;
+use super::error::{At, Result, StoreError};
+use super::layout::{make_directories, make_directory};
+use super::lock_file::HeldLock;
+use super::removal::remove_tree;
+use super::session::Session;
+
+/// A directory held under an exclusive lock.
+pub struct LockedDirectory {
+    path: PathBuf,
+    session: Arc<Session>,
+    _lock: HeldLock,
+}
+
+impl LockedDirectory {
+    pub(super) fn new(path: PathBuf, session: Arc<Session>, lock: HeldLock) -> Result<Self> {
+        make_directories(&path)?;
+        Ok(Self { path, session, _lock: lock })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a file durably under its name by rename (write, sync, rename, sync directory). The
+    /// name may hold `/`; directories on the way are made.
+    pub fn write(&self, name: &str, content: &[u8]) -> Result<()> {
+        let target = self.below(name)?;
+        let staged = self.session.staging_path()?;
+        durability::write_synced(&staged, content, 0o600)?;
+        put_in_place(&staged, &target)
+    }
+
+    /// Makes a directory with these files durably: all of it is there, or nothing. One that has the
+    /// name already must be empty.
+    pub fn write_directory(&self, name: &str, files: &[(&str, &[u8])]) -> Result<()> {
+        let target = self.below(name)?;
+        let staged = self.session.staging_path()?;
+        make_directory(&staged)?;
+        for (file, content) in files {
+            durability::write_synced(&staged.join(plain(file)?), content, 0o600)?;
+        }
+        durability::sync_directory(&staged)?;
+        put_in_place(&staged, &target)
+    }
+
+    /// Removes a file or a directory below: it vanishes at once, by a rename to staging.
+    pub fn remove(&self, name: &str) -> Result<()> {
+        let target = self.below(name)?;
+        let staged = self.session.staging_path()?;
+        super::retry::rename(&target, &staged).at("remove", &target)?;
+        if let Some(parent) = target.parent() {
+            durability::sync_directory(parent)?;
+        }
+        remove_tree(&staged)
+    }
+
+    fn below(&self, name: &str) -> Result<PathBuf> {
+        let mut target = self.path.clone();
+        for part in name.split('/') {
+            target.push(plain(part)?);
+        }
+        Ok(target)
+    }
+}
+
+/// A single file name, no way to anywhere else.
+fn plain(name: &str) -> Result<&str> {
+    let mut components = Path::new(name).components();
+    match (components.next(), components.next()) {
+        (Some(Component::Normal(only)), None) if only == name && !name.contains(['\\', ':']) => {
+            Ok(name)
+        }
+        _ => Err(StoreError::Name { text: name.to_owned() }),
+    }
+}
+
+fn put_in_place(staged: &Path, target: &Path) -> Result<()> {
+    let Some(parent) = target.parent() else {
+        return Err(StoreError::Name { text: target.display().to_string() });
+    };
+    make_directories(parent)?;
+    durability::rename_over(staged, target).at("put in place", target)?;
+    durability::sync_directory(parent)
+}

@@ -1,0 +1,133 @@
+//! Which file systems a store may lie on: those that keep what the rules of the store need.
+//!
+//! Network file systems neither lock nor order writes dependably between machines; FAT and exFAT
+//! have no hard links, modes or ordered renames.
+
+use std::path::Path;
+
+use super::error::{Result, StoreError};
+
+/// Refuses a file system where a store is not safe. The directory must exist.
+#[cfg(target_os = "linux")]
+pub(super) fn check(directory: &Path) -> Result<()> {
+    use super::error::At;
+    let status = rustix::fs::statfs(directory)
+        .map_err(std::io::Error::from)
+        .at("ask for the file system of", directory)?;
+    // The width of the field differs between architectures; the numbers are of 32 bits.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::unnecessary_cast)]
+    let found = unsafe_kind(status.f_type as u32);
+    match found {
+        Some((kind, reason)) => {
+            Err(StoreError::Filesystem { path: directory.to_path_buf(), kind, reason })
+        }
+        None => Ok(()),
+    }
+}
+
+const NETWORK: &str = "locks and the order of writes do not hold on a network file system";
+const FAT: &str = "it has no hard links and no ordered renames";
+
+/// The numbers are those of `linux/magic.h` and of the file systems' own sources, as listed by
+/// statfs(2).
+#[cfg(target_os = "linux")]
+const fn unsafe_kind(number: u32) -> Option<(&'static str, &'static str)> {
+    match number {
+        0x6969 => Some(("NFS", NETWORK)),
+        0x517b => Some(("SMB", NETWORK)),
+        0xff53_4d42 => Some(("CIFS", NETWORK)),
+        0xfe53_4d42 => Some(("SMB 2", NETWORK)),
+        0x0102_1997 => Some(("9P", NETWORK)),
+        0x5346_414f => Some(("AFS", NETWORK)),
+        0x00c3_6400 => Some(("Ceph", NETWORK)),
+        0x4d44 => Some(("FAT", FAT)),
+        0x2011_bab0 => Some(("exFAT", FAT)),
+        _ => None,
+    }
+}
+
+/// Refuses a file system where a store is not safe. The directory must exist.
+#[cfg(windows)]
+pub(super) fn check(directory: &Path) -> Result<()> {
+    use super::error::At;
+    let name = name_of_file_system(directory).at("ask for the file system of", directory)?;
+    let found = match name.to_ascii_uppercase().as_str() {
+        "FAT" | "FAT12" | "FAT16" | "FAT32" => Some(("FAT", FAT)),
+        "EXFAT" => Some(("exFAT", FAT)),
+        "NFS" => Some(("NFS", NETWORK)),
+        _ if is_share(directory) => Some(("a network share", NETWORK)),
+        _ => None,
+    };
+    match found {
+        Some((kind, reason)) => {
+            Err(StoreError::Filesystem { path: directory.to_path_buf(), kind, reason })
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(windows)]
+fn is_share(directory: &Path) -> bool {
+    use std::path::{Component, Prefix};
+    let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_path_buf());
+    matches!(
+        absolute.components().next(),
+        Some(Component::Prefix(prefix)) if matches!(prefix.kind(), Prefix::UNC(..) | Prefix::VerbatimUNC(..))
+    )
+}
+
+#[cfg(windows)]
+fn name_of_file_system(directory: &Path) -> std::io::Result<String> {
+    use std::io::Error;
+    use std::os::windows::ffi::OsStrExt;
+    use windows_sys::Win32::Storage::FileSystem::{GetVolumeInformationW, GetVolumePathNameW};
+    let path: Vec<u16> =
+        std::path::absolute(directory)?.as_os_str().encode_wide().chain([0]).collect();
+    let mut volume = vec![0u16; path.len().max(300)];
+    let length = u32::try_from(volume.len()).unwrap_or(u32::MAX);
+    // SAFETY: the path ends with a zero unit; the buffer is writable for the length that is passed.
+    if unsafe { GetVolumePathNameW(path.as_ptr(), volume.as_mut_ptr(), length) } == 0 {
+        return Err(Error::last_os_error());
+    }
+    let mut name = [0u16; 64];
+    // SAFETY: the volume's path ends with a zero unit (above), the name's buffer is writable for 64
+    // units, and pointers to what is not asked for may be null.
+    let told = unsafe {
+        GetVolumeInformationW(
+            volume.as_ptr(),
+            std::ptr::null_mut(),
+            0,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            name.as_mut_ptr(),
+            64,
+        )
+    };
+    if told == 0 {
+        return Err(Error::last_os_error());
+    }
+    let end = name.iter().position(|unit| *unit == 0).unwrap_or(name.len());
+    Ok(String::from_utf16_lossy(&name[..end]))
+}
+
+/// Nothing is known of the file systems here.
+#[cfg(not(any(target_os = "linux", windows)))]
+pub(super) fn check(_directory: &Path) -> Result<()> {
+    Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn network_and_fat_are_refused_and_disks_are_not() {
+        assert!(matches!(unsafe_kind(0x6969), Some(("NFS", _))));
+        assert!(matches!(unsafe_kind(0x2011_bab0), Some(("exFAT", _))));
+        for disk in [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630] {
+            assert!(unsafe_kind(disk).is_none());
+        }
+        assert!(check(&std::env::temp_dir()).is_ok());
+    }
+}

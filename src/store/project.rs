@@ -1,0 +1,129 @@
+//! Which project of a store a manifest belongs to: `.drystone/project` beside it.
+//!
+//! The file holds a random id and the directory it was made for, and is never committed. A copy of
+//! the project found elsewhere gets an id of its own; a project that was moved keeps its id.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::NoProgress;
+
+use super::durability;
+use super::error::{At, Result, StoreError};
+use super::layout::{is_base32, make_directory, random_id};
+use super::lock_file::{self, Mode};
+
+/// A random id that names a project inside a store: 16 characters of base32.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProjectId(String);
+
+impl ProjectId {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The id of this text, if it is one.
+    pub fn from_text(text: &str) -> Option<Self> {
+        is_base32(text, 16).then(|| Self(text.to_owned()))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Text {
+    format: u32,
+    id: String,
+    directory: String,
+}
+
+/// The id of the project whose manifest lies in this directory; made when there is none. Safe when
+/// two processes ask first at the same time.
+pub fn project_id(manifest_dir: &Path) -> Result<ProjectId> {
+    let directory = fs::canonicalize(manifest_dir).at("find", manifest_dir)?;
+    let here = exact_text(&directory);
+    if let Some((id, recorded)) = read(&directory)?
+        && recorded == here
+    {
+        return Ok(id);
+    }
+    let own = directory.join(".drystone");
+    make_directory(&own)?;
+    let lock = own.join("project.lock");
+    let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the project's id", &NoProgress)?;
+    let id = match read(&directory)? {
+        Some((id, recorded)) if recorded == here => return Ok(id),
+        Some((id, recorded)) if !is_copy_of(&id, &recorded) => id,
+        _ => ProjectId(random_id()?),
+    };
+    let text = Text { format: 1, id: id.0.clone(), directory: here };
+    let text = serde_json::to_string(&text).map_err(|error| registration(&own, &error))? + "\n";
+    keep_out_of_git(&own)?;
+    let staged = own.join(format!("project.{}", random_id()?));
+    durability::write_synced(&staged, text.as_bytes(), 0o644)?;
+    let path = own.join("project");
+    super::retry::rename(&staged, &path).at("put in place", &path)?;
+    durability::sync_directory(&own)?;
+    Ok(id)
+}
+
+fn registration(path: &Path, error: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Registration { path: path.to_path_buf(), reason: error.to_string() }
+}
+
+/// The id and the directory that the file of a project records. A damaged file counts as none.
+fn read(directory: &Path) -> Result<Option<(ProjectId, String)>> {
+    let path = directory.join(".drystone").join("project");
+    let bytes = match super::retry::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(StoreError::io("read", &path, error)),
+    };
+    let text: Option<Text> = serde_json::from_slice(&bytes).ok();
+    Ok(text
+        .filter(|text| text.format == 1)
+        .and_then(|text| Some((ProjectId::from_text(&text.id)?, text.directory))))
+}
+
+/// Whether the project of this id still lies where the file says: then this one is a copy of it.
+fn is_copy_of(id: &ProjectId, recorded: &str) -> bool {
+    let there = exact_path(recorded);
+    match read(&there) {
+        Ok(Some((other, _))) => other == *id,
+        Ok(None) => false,
+        // It is there and can't be read: surely not moved away.
+        Err(_) => true,
+    }
+}
+
+fn keep_out_of_git(own: &Path) -> Result<()> {
+    let path = own.join(".gitignore");
+    match durability::create_new(&path, 0o644) {
+        Ok(mut file) => io::Write::write_all(&mut file, b"*\n").at("write", &path),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(StoreError::io("create", &path, error)),
+    }
+}
+
+/// A path as text that is equal only for equal paths: what is not Unicode is written as bytes.
+pub(super) fn exact_text(path: &Path) -> String {
+    match path.to_str() {
+        Some(text) => text.to_owned(),
+        None => {
+            let bytes = path.as_os_str().as_encoded_bytes();
+            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("bytes:{hex}")
+        }
+    }
+}
+
+/// The path of such a text. One that was written as bytes is not looked up again.
+fn exact_path(text: &str) -> std::path::PathBuf {
+    std::path::PathBuf::from(text)
+}

@@ -1,0 +1,164 @@
+//! Realised directories: a tree as a read-only directory of links into the store.
+//!
+//! 1. Under a lock on the tree, a directory of links is staged under `tmp/`.
+//! 2. One wait for the disk, then the rename to `realised/<name>`.
+//! 3. Only then directories are made read-only, the top one last: its mode says that all is done.
+//!    (A read-only directory can't be moved.)
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rayon::prelude::*;
+
+use crate::model::{Kind, Name, Progress, Tree, TreeId};
+
+use super::Store;
+use super::durability;
+use super::error::{At, Result, StoreError};
+use super::layout::{make_directory, realised_name};
+use super::link;
+use super::roots::Root;
+
+/// A realised directory.
+#[derive(Debug, Clone)]
+pub struct Realised {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its name under `realised/`.
+    pub name: String,
+    /// How long the disk was waited for.
+    pub barrier: Duration,
+    /// False when it was there already.
+    pub made: bool,
+}
+
+/// See [`Store::realise`].
+pub(super) fn realise(
+    store: &Store,
+    tree: &Tree,
+    label: &Name,
+    progress: &dyn Progress,
+) -> Result<Realised> {
+    check_native(tree)?;
+    let id = tree.id();
+    let name = realised_name(&id, label);
+    let path = store.layout().realised(&name);
+    store.session()?.protect([Root::Tree(id), Root::Realised(name.clone())])?;
+    let found = |barrier, made| Realised { path: path.clone(), name: name.clone(), barrier, made };
+    if is_finished(&path) {
+        super::tree_file::touch(&store.layout().tree(&id));
+        return Ok(found(Duration::ZERO, false));
+    }
+    if store.layout().tree(&id).symlink_metadata().is_err() {
+        return Err(StoreError::TreeMissing { tree: id });
+    }
+    let _lock = store.work(&format!("realise-{name}"), progress)?;
+    if is_finished(&path) {
+        return Ok(found(Duration::ZERO, false));
+    }
+    let mut barrier = Duration::ZERO;
+    if !path.is_dir() {
+        let staged = store.session()?.staging_path()?;
+        fill(store, tree, &staged, progress)?;
+        barrier = store.barrier()?.wait(store.root())?;
+        durability::rename_new(&staged, &path).at("put in place", &path)?;
+    }
+    finish(tree, &path)?;
+    durability::sync_directory(&store.layout().directory("realised"))?;
+    Ok(found(barrier, true))
+}
+
+/// A tree with links or execute bits can't be a directory on Windows.
+fn check_native(tree: &Tree) -> Result<()> {
+    if cfg!(unix) {
+        return Ok(());
+    }
+    for entry in tree.entries() {
+        let what = match entry.kind {
+            Kind::Link => "a link",
+            Kind::Executable => "an execute bit",
+            Kind::File | Kind::Directory => continue,
+        };
+        return Err(StoreError::Foreign { name: entry.path.to_string(), what });
+    }
+    Ok(())
+}
+
+/// Whether a realised directory is there with the mode that it gets last.
+fn is_finished(path: &Path) -> bool {
+    let Ok(metadata) = path.symlink_metadata() else { return false };
+    #[cfg(unix)]
+    if std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777 != 0o555 {
+        return false;
+    }
+    metadata.is_dir()
+}
+
+/// Every directory of a tree, parents first.
+pub(super) fn directories(tree: &Tree) -> BTreeSet<&str> {
+    let mut directories = BTreeSet::new();
+    for entry in tree.entries() {
+        if entry.kind == Kind::Directory {
+            directories.insert(entry.path.as_str());
+        }
+        for above in entry.path.ancestors() {
+            if !directories.insert(above) {
+                break;
+            }
+        }
+    }
+    directories
+}
+
+/// Makes the directory of links. Sorted entries keep each thread in few directories.
+fn fill(store: &Store, tree: &Tree, root: &Path, progress: &dyn Progress) -> Result<()> {
+    make_directory(root)?;
+    for directory in directories(tree) {
+        let path = root.join(directory);
+        fs::create_dir(&path).at("make the directory", &path)?;
+    }
+    let task = progress.start("realise", Some(tree.size()));
+    tree.entries().par_chunks(512).try_for_each(|entries| {
+        for entry in entries {
+            let Some(blob) = entry.blob else { continue };
+            let target = root.join(entry.path.as_str());
+            match link::place(store, entry.kind, &blob, entry.size, &target, false) {
+                Err(StoreError::BlobMissing { blob, .. }) => {
+                    let name = entry.path.to_string();
+                    return Err(StoreError::BlobMissing { blob, name });
+                }
+                other => other?,
+            };
+            task.advance(entry.size);
+        }
+        Ok(())
+    })?;
+    for line in store.degradations().take() {
+        progress.note(&line);
+    }
+    Ok(())
+}
+
+/// Makes its directories read-only, the top one last.
+fn finish(tree: &Tree, root: &Path) -> Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let below = directories(tree).into_iter().rev().map(|directory| root.join(directory));
+        for path in below.chain([root.to_path_buf()]) {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o555))
+                .at("make read-only", &path)?;
+        }
+    }
+    #[cfg(windows)]
+    let _ = (tree, root);
+    Ok(())
+}
+
+/// The 160 bits of a tree's id that begin the name of a realised directory, as hexadecimal digits
+/// are not: for finding the tree by comparing names.
+pub(super) fn names_tree(name: &str, tree: &TreeId) -> bool {
+    name.get(..32) == Some(&super::layout::base32(&tree.as_bytes()[..20]))
+}

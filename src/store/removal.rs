@@ -1,0 +1,81 @@
+//! Removing trees that hold read-only directories, without ever following a link.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::error::{At, Result};
+use super::retry;
+
+/// Removes a file, a link or a whole directory. What is gone already is no error.
+pub(super) fn remove_tree(path: &Path) -> Result<()> {
+    let metadata = match path.symlink_metadata() {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error).at("remove", path),
+    };
+    if metadata.is_dir() {
+        remove_directory(path)
+    } else {
+        gone_is_fine(retry::remove_file(path)).at("remove", path)
+    }
+}
+
+fn remove_directory(path: &Path) -> Result<()> {
+    make_writable(path)?;
+    // Read to the end first: some file systems miss entries when names go while they are read.
+    let entries: Vec<fs::DirEntry> =
+        fs::read_dir(path).and_then(Iterator::collect).at("list", path)?;
+    for entry in entries {
+        let below = entry.path();
+        if entry.file_type().at("look at", &below)?.is_dir() {
+            remove_directory(&below)?;
+        } else {
+            gone_is_fine(retry::remove_file(&below)).at("remove", &below)?;
+        }
+    }
+    gone_is_fine(retry::retried(|| fs::remove_dir(path))).at("remove", path)
+}
+
+/// Lets the owner change a realised directory again.
+pub(super) fn make_writable(directory: &Path) -> Result<()> {
+    #[cfg(unix)]
+    fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+        .at("make writable", directory)?;
+    #[cfg(windows)]
+    let _ = directory;
+    Ok(())
+}
+
+fn gone_is_fine(done: io::Result<()>) -> io::Result<()> {
+    match done {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn read_only_directories_go_and_what_links_point_to_stays() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let outside = directory.path().join("outside");
+        fs::create_dir(&outside).expect("made");
+        fs::write(outside.join("kept"), "kept").expect("written");
+        let tree = directory.path().join("tree");
+        fs::create_dir_all(tree.join("a/b")).expect("made");
+        fs::write(tree.join("a/b/file"), "x").expect("written");
+        symlink(&outside, tree.join("a/link")).expect("linked");
+        for read_only in ["a/b", "a", ""] {
+            fs::set_permissions(tree.join(read_only), fs::Permissions::from_mode(0o555))
+                .expect("a mode");
+        }
+        remove_tree(&tree).expect("removed");
+        assert!(!tree.exists());
+        assert_eq!(fs::read_to_string(outside.join("kept")).expect("still there"), "kept");
+        remove_tree(&tree).expect("gone is fine");
+    }
+}

@@ -1,0 +1,346 @@
+//! Staging: contents are written under `tmp/`, and become visible together by a commit.
+//!
+//! 1. Each content is hashed while it is written. Up to 64 KiB stay in memory until their digest is
+//!    known, so that what the store has already costs no file at all.
+//! 2. `commit` stages the trees and records too, waits once for the disk, then gives the blobs their
+//!    names, then the trees, then the records.
+//!
+//! So every blob that has its name was durable before it got it, and the presence of a tree proves
+//! the presence of its blobs.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::model::{BlobId, Tree};
+use crate::unpack::{BlobWriter, Sink};
+
+use super::blob;
+use super::durability::{self, FLUSH_EACH};
+use super::error::{At, Result, StoreError, into_io};
+use super::layout::make_directory;
+use super::roots::Root;
+use super::unpacked::UnpackRecord;
+use super::{Committed, Store};
+
+/// How much of a content stays in memory until its digest is known.
+const IN_MEMORY: usize = 64 * 1024;
+
+/// Staged files are spread over this many directories, so that threads rarely wait for each other.
+const DIRECTORIES: u64 = 8;
+
+/// A blob in one of its two forms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Form {
+    blob: BlobId,
+    executable: bool,
+}
+
+/// What is known of a form in this staging.
+#[derive(Debug, Clone, Copy)]
+struct Staged {
+    size: u64,
+    /// The number of its file; none when the store had it already.
+    number: Option<u64>,
+}
+
+/// Contents being staged. A [`Sink`] for unpacking.
+pub struct Staging<'store> {
+    store: &'store Store,
+    directory: PathBuf,
+    next: AtomicU64,
+    staged: Mutex<BTreeMap<Form, Staged>>,
+}
+
+impl Sink for Staging<'_> {
+    fn create(&self, size: Option<u64>) -> io::Result<Box<dyn BlobWriter + '_>> {
+        let expected = size.map_or(0, |size| usize::try_from(size).unwrap_or(IN_MEMORY));
+        let buffer = Vec::with_capacity(expected.min(IN_MEMORY));
+        Ok(Box::new(Writer { staging: self, buffer, spilled: None }))
+    }
+}
+
+impl<'store> Staging<'store> {
+    pub(super) fn new(store: &'store Store) -> Result<Self> {
+        let directory = store.session()?.staging_path()?;
+        make_directory(&directory)?;
+        for number in 0..DIRECTORIES {
+            make_directory(&directory.join(number.to_string()))?;
+        }
+        Ok(Self { store, directory, next: AtomicU64::new(0), staged: Mutex::default() })
+    }
+
+    /// Stages one content at once (plans, link targets).
+    pub fn add(&self, content: &[u8], executable: bool) -> Result<(BlobId, u64)> {
+        let written = self.create(Some(content.len() as u64)).and_then(|mut writer| {
+            writer.write_all(content)?;
+            writer.finish(executable)
+        });
+        written.at("stage a file in", &self.directory)
+    }
+
+    /// Stages a file by copying it: an application's own files.
+    pub fn add_file(&self, path: &Path, executable: bool) -> Result<(BlobId, u64)> {
+        let mut file = super::retry::retried(|| File::open(path)).at("open", path)?;
+        let size = file.metadata().at("look at", path)?.len();
+        let mut writer = self.create(Some(size)).at("stage", path)?;
+        let mut buffer = vec![0; IN_MEMORY];
+        loop {
+            let read = match file.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(StoreError::io("read", path, error)),
+            };
+            writer.write_all(&buffer[..read]).at("stage", path)?;
+        }
+        writer.finish(executable).at("stage", path)
+    }
+
+    /// Makes everything staged durable and visible: one barrier, then blobs, then these trees,
+    /// then the records of what was unpacked.
+    pub fn commit(self, trees: &[&Tree], unpacked: &[UnpackRecord]) -> Result<Committed> {
+        let layout = self.store.layout();
+        let mut texts = Vec::new();
+        for tree in trees {
+            let text = tree.to_string();
+            texts.push((layout.tree(&tree.id()), text.into_bytes()));
+        }
+        for record in unpacked {
+            texts.push((layout.unpacked(&record.key), record.text()?.into_bytes()));
+        }
+        let mut staged_texts = Vec::new();
+        for (target, text) in texts {
+            if fs::read(&target).is_ok_and(|there| there == text) {
+                continue;
+            }
+            let path = self.path(self.next_number());
+            self.write_text(&path, &text).at("write", &path)?;
+            staged_texts.push((path, target));
+        }
+
+        let forms = {
+            let mut staged = self.staged.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            std::mem::take(&mut *staged)
+        };
+        let barrier = self.store.barrier()?.wait(layout.root())?;
+        let roots = forms.keys().map(|form| Root::Blob(form.blob));
+        let given = trees;
+        let trees = trees.iter().map(|tree| Root::Tree(tree.id()));
+        let records = unpacked.iter().map(|record| Root::Unpacked(record.key));
+        self.store.session()?.protect(roots.chain(trees).chain(records))?;
+
+        self.check_contents(given, &forms)?;
+        let mut committed = Committed { barrier, ..Committed::default() };
+        for (form, staged) in forms {
+            let Some(number) = staged.number else { continue };
+            let target = layout.blob(&form.blob, form.executable);
+            if self.place(&self.path(number), &target, staged.size)? {
+                committed.new_blobs += 1;
+                committed.new_bytes += staged.size;
+            }
+        }
+        for (path, target) in staged_texts {
+            durability::rename_over(&path, &target).at("put in place", &target)?;
+        }
+        Ok(committed)
+    }
+
+    /// A tree is the proof that its blobs are here: each is staged, or in the store.
+    fn check_contents(&self, trees: &[&Tree], forms: &BTreeMap<Form, Staged>) -> Result<()> {
+        let staged = |blob| {
+            [false, true]
+                .into_iter()
+                .any(|executable| forms.contains_key(&Form { blob, executable }))
+        };
+        for entry in trees.iter().flat_map(|tree| tree.entries()) {
+            if let Some(blob) = entry.blob
+                && !staged(blob)
+                && !blob::is_here(self.store.layout(), &blob, entry.kind)
+            {
+                return Err(StoreError::BlobMissing { blob, name: entry.path.to_string() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a staged blob its name; whether it is new. One of another size that has the name is
+    /// damaged, and makes room.
+    fn place(&self, staged: &Path, target: &Path, size: u64) -> Result<bool> {
+        if durability::rename_new(staged, target).at("put in place", target)? {
+            return Ok(true);
+        }
+        if target.symlink_metadata().is_ok_and(|there| there.len() == size) {
+            return Ok(false);
+        }
+        durability::rename_over(staged, target).at("put in place", target)?;
+        Ok(true)
+    }
+
+    fn next_number(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.directory.join((number % DIRECTORIES).to_string()).join(number.to_string())
+    }
+
+    fn write_text(&self, path: &Path, text: &[u8]) -> io::Result<()> {
+        let mut file = durability::create_new(path, 0o600)?;
+        file.write_all(text)?;
+        if FLUSH_EACH { file.sync_all() } else { Ok(()) }
+    }
+
+    fn write_blob(&self, path: &Path, mode: u32, content: &[u8]) -> io::Result<()> {
+        let mut file = durability::create_new(path, mode)?;
+        file.write_all(content)?;
+        blob::seal(&file)?;
+        if FLUSH_EACH { file.sync_all() } else { Ok(()) }
+    }
+
+    /// Whether this form must be written: it was not staged before, and the store does not have it.
+    /// The caller that gets a number writes the file of that number.
+    fn claim(&self, form: Form, size: u64, number: Option<u64>) -> io::Result<Option<u64>> {
+        let mut staged = self.staged.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if staged.contains_key(&form) {
+            return Ok(None);
+        }
+        let number = number.unwrap_or_else(|| self.next_number());
+        staged.insert(form, Staged { size, number: Some(number) });
+        drop(staged);
+        if !self.store_has(form, size)? {
+            return Ok(Some(number));
+        }
+        let mut staged = self.staged.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        staged.insert(form, Staged { size, number: None });
+        Ok(None)
+    }
+
+    /// Asks without the lock first, because most contents are new; an answer that counts is one
+    /// after the blob became a root.
+    fn store_has(&self, form: Form, size: u64) -> io::Result<bool> {
+        let path = self.store.layout().blob(&form.blob, form.executable);
+        let there = || path.symlink_metadata().is_ok_and(|there| there.len() == size);
+        if !there() {
+            return Ok(false);
+        }
+        self.store
+            .session()
+            .and_then(|session| session.protect([Root::Blob(form.blob)]))
+            .map_err(into_io)?;
+        Ok(there())
+    }
+}
+
+impl Drop for Staging<'_> {
+    fn drop(&mut self) {
+        // What remains is swept with the session at the latest.
+        let _ = super::removal::remove_tree(&self.directory);
+    }
+}
+
+/// One content being written.
+struct Writer<'staging> {
+    staging: &'staging Staging<'staging>,
+    buffer: Vec<u8>,
+    spilled: Option<Spilled>,
+}
+
+/// A content that is too large for memory.
+struct Spilled {
+    file: File,
+    number: u64,
+    size: u64,
+    hasher: Box<blake3::Hasher>,
+}
+
+impl Writer<'_> {
+    /// Moves what is in memory to the file.
+    fn spill(&mut self) -> io::Result<()> {
+        let staging = self.staging;
+        if self.spilled.is_none() {
+            let number = staging.next_number();
+            let file = durability::create_new(&staging.path(number), 0o600)?;
+            let hasher = Box::default();
+            self.spilled = Some(Spilled { file, number, size: 0, hasher });
+        }
+        if let Some(spilled) = &mut self.spilled {
+            spilled.append(&self.buffer)?;
+        }
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+impl Spilled {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)?;
+        self.hasher.update(bytes);
+        self.size += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+impl Write for Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.buffer.len() + bytes.len() > IN_MEMORY {
+            self.spill()?;
+        }
+        match &mut self.spilled {
+            Some(spilled) if bytes.len() >= IN_MEMORY / 2 && self.buffer.is_empty() => {
+                spilled.append(bytes)?;
+            }
+            _ => self.buffer.extend_from_slice(bytes),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(()) // Nothing is to be seen before the commit.
+    }
+}
+
+impl BlobWriter for Writer<'_> {
+    fn finish(mut self: Box<Self>, executable: bool) -> io::Result<(BlobId, u64)> {
+        let executable = executable && cfg!(unix);
+        let mode = blob::mode(executable);
+        if self.spilled.is_some() && !self.buffer.is_empty() {
+            self.spill()?;
+        }
+        let staging = self.staging;
+        let Some(spilled) = self.spilled.take() else {
+            let blob = BlobId::from_bytes(*blake3::hash(&self.buffer).as_bytes());
+            let size = self.buffer.len() as u64;
+            if let Some(number) = staging.claim(Form { blob, executable }, size, None)? {
+                staging.write_blob(&staging.path(number), mode, &self.buffer)?;
+            }
+            return Ok((blob, size));
+        };
+        let Spilled { file, number, size, hasher } = spilled;
+        let blob = BlobId::from_bytes(*hasher.finalize().as_bytes());
+        let path = staging.path(number);
+        if staging.claim(Form { blob, executable }, size, Some(number))?.is_none() {
+            drop(file);
+            fs::remove_file(path)?;
+            return Ok((blob, size));
+        }
+        durability::set_mode(&file, mode)?;
+        blob::seal(&file)?;
+        if FLUSH_EACH {
+            file.sync_all()?;
+        }
+        Ok((blob, size))
+    }
+}
+
+impl Drop for Writer<'_> {
+    fn drop(&mut self) {
+        if let Some(Spilled { file, number, .. }) = self.spilled.take() {
+            drop(file);
+            let _ = fs::remove_file(self.staging.path(number)); // Or it goes with the staging.
+        }
+    }
+}
