@@ -17,7 +17,7 @@ pub use error::CatalogueError;
 
 use std::collections::BTreeMap;
 
-use crate::manifest::{HostDescription, Manifest, Package, inputs_digest};
+use crate::manifest::{HostDescription, InputFile, Manifest, Package, inputs_digest};
 use crate::model::{InputsDigest, Name};
 
 /// Every package and host component that a manifest's environments may ask for.
@@ -27,6 +27,7 @@ pub struct Catalogue {
     pub packages: BTreeMap<Name, Package>,
     /// The host components.
     pub hosts: BTreeMap<Name, HostDescription>,
+    local: Vec<String>,
     inputs: InputsDigest,
 }
 
@@ -40,9 +41,14 @@ impl Catalogue {
         packages.extend(manifest.packages.clone());
         hosts.extend(local.hosts);
         hosts.extend(manifest.hosts.clone());
-        let files = manifest.files.iter().chain(&local.files);
-        let inputs = inputs_digest(files.map(|file| (file.path.as_str(), file.text.as_str())));
-        Ok(Self { packages, hosts, inputs })
+        let inputs = digest(manifest, &local.files);
+        let local = local.files.into_iter().map(|file| file.path).collect();
+        Ok(Self { packages, hosts, local, inputs })
+    }
+
+    /// The catalogue files beside the manifest that were read: their paths from its directory.
+    pub fn local_files(&self) -> &[String] {
+        &self.local
     }
 
     /// The digest of the manifest, its includes and the catalogues it names. The built-in one is
@@ -55,4 +61,15 @@ impl Catalogue {
     pub fn revision(&self) -> Revision {
         revision()
     }
+}
+
+/// The digest of a manifest, its includes and the catalogues it names, without reading the built-in
+/// catalogue: what a check of a lock compares.
+pub fn local_inputs(manifest: &Manifest) -> Result<InputsDigest, CatalogueError> {
+    Ok(digest(manifest, &local::load(manifest)?.files))
+}
+
+fn digest(manifest: &Manifest, local: &[InputFile]) -> InputsDigest {
+    let files = manifest.files.iter().chain(local);
+    inputs_digest(files.map(|file| (file.path.as_str(), file.text.as_str())))
 }

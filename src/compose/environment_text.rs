@@ -10,11 +10,11 @@ use serde::Serialize;
 use crate::manifest::{Placement, Variable, VariableAction};
 use crate::model::{Name, NodeId, Platform, Version};
 
+use super::environment_reading::ENVIRONMENT_TEXT;
 use super::error::ComposeError;
 use super::merge::Text;
 
-const FORMAT: u32 = 1;
-const PATH: &str = ".drystone/environment.json";
+pub(super) const FORMAT: u32 = 1;
 
 /// What the text says of an environment.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +88,7 @@ impl EnvironmentText<'_> {
         let mut content = serde_json::to_vec_pretty(&document)
             .map_err(|error| ComposeError::Description(error.to_string()))?;
         content.push(b'\n');
-        let path = PATH.parse().expect("a constant that a test parses");
+        let path = ENVIRONMENT_TEXT.parse().expect("a constant that a test parses");
         Ok(Text { path, content })
     }
 }

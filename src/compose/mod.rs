@@ -6,6 +6,7 @@
 //! trees alone: it reads no file and writes none.
 
 mod difference;
+mod environment_reading;
 mod environment_text;
 mod error;
 mod folding;
@@ -19,6 +20,7 @@ pub use difference::{
     EnvironmentDiff, FileAt, FileChange, PackageAt, PackageChange, PackageIdentity, Side,
     difference,
 };
+pub use environment_reading::{DescribedEnvironment, ENVIRONMENT_TEXT};
 pub use environment_text::{DescribedPackage, EnvironmentText};
 pub use error::{Collision, ComposeError, Holder, IdleOverride, RefusedPath};
 pub use merge::{Composed, Part, Text, Warning, compose};

@@ -1,0 +1,99 @@
+//! An application's own directory, imported into the store.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+use super::build::Build;
+use super::freshness::applications_of;
+use super::{Error, Result};
+use crate::lock::program;
+use crate::manifest::Application;
+use crate::model::{Entry, Family, Kind, Name, Tree, TreeBuilder, TreePath};
+use crate::store::Staging;
+
+impl Build<'_> {
+    /// Imports the `files` of each application that has them: copied, never linked from the
+    /// person's own files.
+    pub(super) fn import_files(&self, staging: &Staging<'_>) -> Result<BTreeMap<Name, Tree>> {
+        let mut imported = BTreeMap::new();
+        for application in applications_of(self.manifest, self.environment) {
+            let Some(files) = &application.files else { continue };
+            if program(application, self.platform).is_none() {
+                continue;
+            }
+            let directory = self.project.directory.join(&files.path);
+            let tree = import(application, &directory, self.platform.family(), staging)?;
+            imported.insert(application.name.clone(), tree);
+        }
+        Ok(imported)
+    }
+}
+
+/// Stages every file below a directory. Links are followed where they stay inside it.
+fn import(
+    application: &Application,
+    directory: &Path,
+    family: Family,
+    staging: &Staging<'_>,
+) -> Result<Tree> {
+    let failed = |path: &Path, reason: String| Error::ApplicationFiles {
+        application: application.name.clone(),
+        path: path.to_path_buf(),
+        reason,
+    };
+    let top = directory
+        .canonicalize()
+        .map_err(|error| failed(directory, error.to_string()))?;
+    if !top.is_dir() {
+        return Err(failed(directory, "it is no directory".to_owned()));
+    }
+    let mut builder = TreeBuilder::default();
+    for entry in WalkDir::new(&top).min_depth(1).follow_links(true).sort_by_file_name() {
+        let entry = entry.map_err(|error| failed(directory, error.to_string()))?;
+        let path = entry.path();
+        let inside = tree_path(&top, path).map_err(|reason| failed(path, reason))?;
+        if entry.path_is_symlink() && !stays_inside(&top, path) {
+            return Err(failed(path, "the link leads out of the directory".to_owned()));
+        }
+        let metadata = entry.metadata().map_err(|error| failed(path, error.to_string()))?;
+        let entry = if metadata.is_dir() {
+            Entry::directory(inside)
+        } else if metadata.is_file() {
+            let executable = family == Family::Unix && is_executable(&metadata);
+            let kind = if executable { Kind::Executable } else { Kind::File };
+            let (blob, size) = staging.add_file(path, executable)?;
+            Entry::content(kind, size, blob, inside)
+        } else {
+            return Err(failed(path, "it is neither a file nor a directory".to_owned()));
+        };
+        builder.add(entry).map_err(|error| failed(path, error.to_string()))?;
+    }
+    builder.finish().map_err(|error| failed(directory, error.to_string()))
+}
+
+fn tree_path(top: &Path, path: &Path) -> Result<TreePath, String> {
+    let relative = path.strip_prefix(top).map_err(|error| error.to_string())?;
+    let parts: Vec<&str> = relative
+        .iter()
+        .map(|part| part.to_str().ok_or("its name is not valid Unicode"))
+        .collect::<Result<_, _>>()?;
+    parts.join("/").parse().map_err(|error| format!("its path {error}"))
+}
+
+fn stays_inside(top: &Path, link: &Path) -> bool {
+    link.canonicalize().is_ok_and(|target: PathBuf| target.starts_with(top))
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o100 != 0
+}
+
+#[cfg(windows)]
+fn is_executable(_metadata: &Metadata) -> bool {
+    false
+}

@@ -1,0 +1,42 @@
+//! Where things of a store are, for those who read them.
+
+use std::path::PathBuf;
+
+use super::error::{At, Result};
+use super::realised::realised_name;
+use super::{ProjectId, Store};
+use crate::model::{Name, Tree};
+
+impl Store {
+    /// The environments of a project that have something recorded here, sorted.
+    pub fn environment_names(&self, project: &ProjectId) -> Result<Vec<Name>> {
+        let directory = self.root().join("environments").join(project.as_str());
+        let entries = match std::fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error).at("list", &directory),
+        };
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.at("list", &directory)?;
+            names.extend(entry.file_name().to_str().and_then(|name| name.parse::<Name>().ok()));
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Where a tree is, or would be, realised under a label.
+    pub fn realised_path(&self, tree: &Tree, label: &Name) -> PathBuf {
+        self.realised_directory(&realised_name(&tree.id(), label))
+    }
+
+    /// The realised directory of this name.
+    pub fn realised_directory(&self, name: &str) -> PathBuf {
+        self.root().join("realised").join(name)
+    }
+
+    /// The directory of all runtime directories of a project; it need not exist.
+    pub fn project_runtimes(&self, project: &ProjectId) -> PathBuf {
+        self.root().join("runtimes").join(project.as_str())
+    }
+}
