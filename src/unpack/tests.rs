@@ -1,0 +1,1 @@
+//! What unpacking must do.
