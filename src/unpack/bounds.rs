@@ -1,0 +1,57 @@
+//! How much may come out of one archive.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::error::Problem;
+
+/// Entries one archive may hold, and a tree after its links were expanded.
+pub(super) const MAX_ENTRIES: u64 = 2_000_000;
+/// Bytes a tree may hold when the source does not say.
+pub(super) const MAX_UNPACKED: u64 = 64 << 30;
+/// Unpacked bytes for each byte of the archive. GPU libraries stay under 10.
+pub(super) const MAX_RATIO: u64 = 200;
+/// Unpacked bytes below which the ratio does not matter.
+pub(super) const RATIO_FROM: u64 = 256 << 20;
+/// The largest window of a decoder.
+pub(super) const MAX_WINDOW: u64 = 128 << 20;
+
+/// Counts what comes out, from several threads.
+pub(super) struct Bounds {
+    limit: u64,
+    packed: u64,
+    check_ratio: bool,
+    unpacked: AtomicU64,
+}
+
+impl Bounds {
+    /// `packed` is the size of the archive. A limit that the source states replaces the ratio too.
+    pub(super) fn new(limit: Option<u64>, packed: u64) -> Self {
+        Self {
+            limit: limit.unwrap_or(MAX_UNPACKED),
+            packed,
+            check_ratio: limit.is_none(),
+            unpacked: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts bytes about to be written.
+    pub(super) fn take(&self, bytes: u64) -> Result<(), Problem> {
+        let before = self.unpacked.fetch_add(bytes, Ordering::Relaxed);
+        self.check(before.saturating_add(bytes))
+    }
+
+    /// Whether so many bytes more would be too many, without counting them.
+    pub(super) fn foresee(&self, bytes: u64) -> Result<(), Problem> {
+        self.check(self.unpacked.load(Ordering::Relaxed).saturating_add(bytes))
+    }
+
+    fn check(&self, unpacked: u64) -> Result<(), Problem> {
+        if unpacked > self.limit {
+            return Err(Problem::TooLarge { limit: self.limit });
+        }
+        if self.check_ratio && unpacked > RATIO_FROM && unpacked / MAX_RATIO > self.packed {
+            return Err(Problem::Ratio { unpacked, packed: self.packed, limit: MAX_RATIO });
+        }
+        Ok(())
+    }
+}
