@@ -4,6 +4,7 @@ mod environment;
 mod local;
 mod mirrors;
 mod network;
+mod parallel;
 mod resume;
 mod secrets;
 mod tls;
