@@ -11,12 +11,13 @@ fn http_proxy_and_no_proxy_are_honoured() {
     if !is_child() {
         let proxy = Server::start();
         proxy.on("http://far.invalid/a", Answer::file(body));
+        // Removals first: on Windows both spellings are one variable.
         let variables = [
-            ("http_proxy", &*proxy.url("")),
             ("HTTP_PROXY", ""),
             ("ALL_PROXY", ""),
             ("all_proxy", ""),
             ("NO_PROXY", ""),
+            ("http_proxy", &*proxy.url("")),
             ("no_proxy", "127.0.0.0/8"),
         ];
         in_child("environment::http_proxy_and_no_proxy_are_honoured", &variables);
