@@ -14,7 +14,7 @@ use super::options::FetchOptions;
 use super::request::{Fetched, Place, Request};
 use super::sniff::{Content, HEAD};
 use super::trouble::{Mismatch, Trouble};
-use crate::model::{Progress, Sha256Digest};
+use crate::model::{Progress, Sha256Digest, Task};
 
 /// What copying a local file comes to, if not to the right file.
 pub(super) enum CopyFailed {
@@ -92,67 +92,93 @@ pub(super) fn copy_verified(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Fetched, CopyFailed> {
-    let mut source = open(from).map_err(CopyFailed::Source)?;
-    let unreadable = |error: io::Error| {
-        CopyFailed::Source(Trouble::File { path: from.to_owned(), reason: error.to_string() })
-    };
-    let there = source.metadata().map_err(unreadable)?.len();
+    let source = open(from).map_err(CopyFailed::Source)?;
+    let copying = Copying { from, request, place, options };
+    let there = source.metadata().map_err(|error| copying.unreadable(&error))?.len();
     if let Some(expected) = request.size.filter(|expected| *expected != there) {
-        let came = look(from).map_err(unreadable)?;
+        let came = look(from).map_err(|error| copying.unreadable(&error))?;
         return Err(CopyFailed::Source(Trouble::Size { expected, got: there, came }));
     }
-    let disk = |step, path: &Path, error| {
-        CopyFailed::Fatal(FetchError::disk(request.label, step, path, error))
-    };
-    let mut copy =
-        File::create(&place.aside).map_err(|error| disk("create", &place.aside, error))?;
     let task = progress.start(&format!("copy {}", request.label), Some(there));
-    let mut hasher = Sha256::new();
-    let mut size = 0;
-    let mut buffer = vec![0; 256 * 1024];
-    let copied = loop {
-        if options.cancelled() {
-            let label = request.label.to_owned();
-            break Err(CopyFailed::Fatal(FetchError::Cancelled { label }));
+    let copied = copying.copy(source, &*task).and_then(|fetched| copying.check(fetched));
+    let aside = &place.aside;
+    match copied {
+        Ok(fetched) => {
+            fs::rename(aside, &place.partial)
+                .map_err(|error| copying.disk("replace", &place.partial, error))?;
+            copying.remove(&place.validator)?;
+            Ok(fetched)
         }
-        match read_some(&mut source, &mut buffer) {
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(unreadable(error)),
-            Ok(Some(count)) => {
-                if let Err(error) = copy.write_all(&buffer[..count]) {
-                    break Err(disk("write", &place.aside, error));
-                }
-                hasher.update(&buffer[..count]);
-                size += count as u64;
-                task.advance(count as u64);
+        Err(failed) => {
+            copying.remove(aside)?;
+            Err(failed)
+        }
+    }
+}
+
+/// A copy from a file to the place's second file.
+struct Copying<'a> {
+    from: &'a Path,
+    request: &'a Request<'a>,
+    place: &'a Place,
+    options: &'a FetchOptions,
+}
+
+impl Copying<'_> {
+    fn copy(&self, mut source: File, task: &dyn Task) -> Result<Fetched, CopyFailed> {
+        let aside = &self.place.aside;
+        let mut copy = File::create(aside).map_err(|error| self.disk("create", aside, error))?;
+        let mut hasher = Sha256::new();
+        let mut size = 0;
+        let mut buffer = vec![0; 256 * 1024];
+        while let Some(count) =
+            read_some(&mut source, &mut buffer).map_err(|error| self.unreadable(&error))?
+        {
+            if self.options.cancelled() {
+                let label = self.request.label.to_owned();
+                return Err(CopyFailed::Fatal(FetchError::Cancelled { label }));
             }
+            copy.write_all(&buffer[..count]).map_err(|error| self.disk("write", aside, error))?;
+            hasher.update(&buffer[..count]);
+            size += count as u64;
+            task.advance(count as u64);
         }
-    };
-    drop(copy);
-    let got = Sha256Digest::from_bytes(hasher.finalize().into());
-    let checked = copied.and_then(|()| match request.sha256.filter(|expected| *expected != got) {
-        None => Ok(()),
-        Some(expected) => {
-            let came = look(from).map_err(unreadable)?;
-            let expected_size = request.size;
-            let mismatch =
-                Mismatch { expected, got, expected_size, got_size: size, came, aside: None };
-            Err(CopyFailed::Source(mismatch.into()))
-        }
-    });
-    if let Err(failed) = checked {
-        fs::remove_file(&place.aside).map_err(|error| disk("remove", &place.aside, error))?;
-        return Err(failed);
+        let sha256 = Sha256Digest::from_bytes(hasher.finalize().into());
+        Ok(Fetched { sha256, size, url: None })
     }
-    fs::rename(&place.aside, &place.partial)
-        .map_err(|error| disk("replace", &place.partial, error))?;
-    match fs::remove_file(&place.validator) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(disk("remove", &place.validator, error));
-        }
-        _ => {}
+
+    fn check(&self, fetched: Fetched) -> Result<Fetched, CopyFailed> {
+        let got = fetched.sha256;
+        let Some(expected) = self.request.sha256.filter(|expected| *expected != got) else {
+            return Ok(fetched);
+        };
+        let mismatch = Mismatch {
+            expected,
+            got,
+            expected_size: self.request.size,
+            got_size: fetched.size,
+            came: look(self.from).map_err(|error| self.unreadable(&error))?,
+            aside: None,
+        };
+        Err(CopyFailed::Source(mismatch.into()))
     }
-    Ok(Fetched { sha256: got, size, url: None })
+
+    fn remove(&self, path: &Path) -> Result<(), CopyFailed> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(self.disk("remove", path, error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn unreadable(&self, error: &io::Error) -> CopyFailed {
+        CopyFailed::Source(Trouble::File { path: self.from.to_owned(), reason: error.to_string() })
+    }
+
+    fn disk(&self, step: &'static str, path: &Path, error: io::Error) -> CopyFailed {
+        CopyFailed::Fatal(FetchError::disk(self.request.label, step, path, error))
+    }
 }
 
 /// Opens a plain file; anything else is named, and a pipe is not waited for.

@@ -55,7 +55,7 @@ fn a_file_that_may_not_be_read_says_so() {
     let case = file_case(&body(100), "a");
     let path = case.directory.path().join("a");
     write(&path, body(100));
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::File::open(&path).is_ok() {
         return; // Whoever runs this may read everything.
     }

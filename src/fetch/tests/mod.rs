@@ -1,8 +1,10 @@
 //! Tests of this room against real servers on loopback.
 
+mod environment;
 mod local;
 mod mirrors;
 mod network;
+mod parallel;
 mod resume;
 mod secrets;
 mod tls;
@@ -155,4 +157,27 @@ fn everything_said(error: &FetchError) -> String {
 
 fn write(path: &Path, bytes: impl AsRef<[u8]>) {
     std::fs::write(path, bytes).unwrap();
+}
+
+/// Set in the process that `in_child` starts.
+const CHILD: &str = "DRYSTONE_TEST_CHILD";
+
+fn is_child() -> bool {
+    std::env::var_os(CHILD).is_some()
+}
+
+/// Runs a test of this room in a process of its own with these variables; an empty one is removed.
+fn in_child(test: &str, variables: &[(&str, &str)]) {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", &format!("fetch::tests::{test}"), "--nocapture"]).env(CHILD, "1");
+    for (name, value) in variables {
+        match value.is_empty() {
+            true => command.env_remove(name),
+            false => command.env(name, value),
+        };
+    }
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let complained = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{complained}");
 }

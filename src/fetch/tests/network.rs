@@ -138,51 +138,6 @@ fn cancelling_ends_soon_and_keeps_what_is_here() {
     assert_eq!(case.partial(), &body[..300]);
 }
 
-fn many(server: &Server, names: &[&str], case: &Case) -> Vec<Vec<SourceUrl>> {
-    assert!(case.urls.is_empty());
-    names.iter().map(|name| vec![web(&server.url(name))]).collect()
-}
-
-fn fetch_many(case: &Case, sources: &[Vec<SourceUrl>]) -> Result<Vec<u64>, Vec<FetchError>> {
-    let requests: Vec<Request> = sources
-        .iter()
-        .map(|urls| Request { label: urls[0].text().leak(), urls, ..case.request() })
-        .collect();
-    let place = |index: usize| {
-        let at = |name: &str| case.directory.path().join(format!("{index}-{name}"));
-        Place { partial: at("partial"), validator: at("validator"), aside: at("aside") }
-    };
-    Fetcher::new(case.options.clone()).fetch_all(
-        &requests,
-        |index| Ok(if index == 1 { Opened::Here(7) } else { Opened::Place(index, place(index)) }),
-        |index, guard, fetched| {
-            assert_eq!(guard, index);
-            Ok(fetched.size)
-        },
-        &NoProgress,
-    )
-}
-
-#[test]
-fn many_are_fetched_at_once_and_returned_in_order() {
-    let (body, server) = (body(100), Server::start());
-    let names = ["/0", "/1", "/2", "/3", "/4", "/5"];
-    names.iter().for_each(|name| server.on(name, Answer::file(body.clone())));
-    let case = Case::new(&body, &[]);
-    let sizes = fetch_many(&case, &many(&server, &names, &case)).unwrap();
-    assert_eq!(sizes, [100, 7, 100, 100, 100, 100]);
-    assert!(server.log().iter().all(|asked| asked.target != "/1"));
-}
-
-#[test]
-fn after_an_error_no_more_start_and_all_errors_come_in_order() {
-    let (body, server) = (body(100), Server::start());
-    let case = Case { options: FetchOptions { parallel: 1, ..quick() }, ..Case::new(&body, &[]) };
-    let errors = fetch_many(&case, &many(&server, &["/0", "/1", "/2"], &case)).unwrap_err();
-    assert_eq!(errors.len(), 1);
-    assert_eq!(server.log().len(), 1);
-}
-
 #[test]
 fn a_proxy_that_is_not_there_is_named_and_not_the_host_behind_it() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

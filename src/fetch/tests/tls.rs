@@ -98,22 +98,6 @@ fn a_server_without_tls_is_named() {
     assert_eq!((problem, tries), (TlsProblem::NotTls, 1));
 }
 
-/// Runs the ignored test of this name in a process with these authorities.
-#[cfg(not(windows))]
-fn in_process_that_trusts(authorities: &str, name: &str) {
-    let directory = TempDir::new().unwrap();
-    let file = directory.path().join("authorities.pem");
-    write(&file, authorities);
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", &format!("fetch::tests::tls::{name}"), "--ignored", "--nocapture"])
-        .env("SSL_CERT_FILE", &file)
-        .env_remove("SSL_CERT_DIR")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
-}
-
 #[cfg(not(windows))]
 fn pem(der: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -133,23 +117,30 @@ fn pem(der: &[u8]) -> String {
 }
 
 #[cfg(not(windows))]
-#[test]
-fn ssl_cert_file_is_trusted() {
-    in_process_that_trusts(&pem(TRUSTED), "child_fetches_over_tls");
+fn trusting(authorities: &str, test: &str) {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().join("authorities.pem");
+    write(&file, authorities);
+    in_child(test, &[("SSL_CERT_FILE", file.to_str().unwrap()), ("SSL_CERT_DIR", "")]);
 }
 
 #[cfg(not(windows))]
 #[test]
-#[ignore = "run by ssl_cert_file_is_trusted, with its environment"]
-fn child_fetches_over_tls() {
+fn ssl_cert_file_is_trusted() {
+    if !is_child() {
+        return trusting(&pem(TRUSTED), "tls::ssl_cert_file_is_trusted");
+    }
     let (body, server, plain) = (body(100_000), secure_server(TRUSTED), Server::start());
     server.on("/a", Answer::file(body.clone()));
     server.on("/down", Answer::redirect(&plain.url("/a")));
     Case::new(&body, &[https(&server, "/a")]).fetch().unwrap();
-    let case = Case::new(&body, &[https(&server, "/down")]);
-    let text = case.trouble().to_string();
+    let text = Case::new(&body, &[https(&server, "/down")]).trouble().to_string();
     assert!(text.contains("leads from https to unprotected http"), "{text}");
     assert_eq!(plain.log().len(), 0);
+
+    let other_name = https(&server, "/a").replace("127.0.0.1", "localhost");
+    let trouble = Case::new(&body, &[other_name]).trouble();
+    assert!(matches!(trouble, Trouble::Tls { problem: TlsProblem::WrongName, .. }), "{trouble:?}");
 
     let mut case = Case::new(&body, &[https(&server, "/a")]);
     let proxy = Server::start();
@@ -161,13 +152,9 @@ fn child_fetches_over_tls() {
 #[cfg(not(windows))]
 #[test]
 fn a_machine_without_authorities_still_fetches_over_http() {
-    in_process_that_trusts("", "child_without_authorities");
-}
-
-#[cfg(not(windows))]
-#[test]
-#[ignore = "run by a_machine_without_authorities_still_fetches_over_http, with its environment"]
-fn child_without_authorities() {
+    if !is_child() {
+        return trusting("", "tls::a_machine_without_authorities_still_fetches_over_http");
+    }
     let (body, plain) = (body(100), Server::start());
     plain.on("/a", Answer::file(body.clone()));
     Case::new(&body, &[plain.url("/a")]).fetch().unwrap();
