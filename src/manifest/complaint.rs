@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
 
+use super::location::masked;
+
 /// One file's text under the name a person knows it by.
 #[derive(Debug)]
 pub(super) struct SourceFile {
@@ -14,12 +16,10 @@ pub(super) struct SourceFile {
 }
 
 impl SourceFile {
-    pub(super) fn new(order: usize, shown: &str, text: String) -> Arc<Self> {
-        Arc::new(Self { order, named: NamedSource::new(shown, text).with_language("KDL") })
-    }
-
-    pub(super) fn text(&self) -> &str {
-        self.named.inner()
+    /// Keeps a text for drawing, its secrets masked: complaints reach logs.
+    pub(super) fn new(order: usize, shown: &str, text: &str) -> Arc<Self> {
+        let named = NamedSource::new(shown, masked(text)).with_language("KDL");
+        Arc::new(Self { order, named })
     }
 }
 

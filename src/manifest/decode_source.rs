@@ -65,7 +65,7 @@ pub(super) fn decode(node: &KdlNode, complaints: &mut Complaints) -> Option<Sour
             "Add where the archive is: url \"https://host/archive.zip\".",
         );
     }
-    parts.check(complaints);
+    parts.check(span, complaints);
     // A platform that is none was complained of; nothing else follows from it.
     let platform = match platform {
         None => None,
@@ -161,7 +161,7 @@ impl Parts {
     }
 
     /// What only shows once the whole node is read.
-    fn check(&mut self, complaints: &mut Complaints) {
+    fn check(&mut self, source: SourceSpan, complaints: &mut Complaints) {
         if let Some(span) = self.plain_http
             && !self.says_sha256
         {
@@ -188,6 +188,15 @@ impl Parts {
         }
         if is_file && self.options.file_name.is_none() && self.name_span.is_none() {
             self.options.file_name = self.urls.first().and_then(last_segment);
+            if self.options.file_name.is_none() && !self.urls.is_empty() {
+                complaints.add(
+                    source,
+                    "drystone::manifest::missing_node",
+                    "this source is one file, and its URL does not end with a file name",
+                    "`name` is missing",
+                    "Add what the file is called: name \"tool.exe\".",
+                );
+            }
         }
     }
 }

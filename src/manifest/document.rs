@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use kdl::KdlNode;
 use miette::SourceSpan;
@@ -71,7 +70,7 @@ impl Collection {
             nodes: 0,
             environment_mentions: Vec::new(),
             host_mentions: Vec::new(),
-            complaints: Complaints::new(SourceFile::new(0, "", String::new())),
+            complaints: Complaints::new(SourceFile::new(0, "", "")),
             directory,
             shown_directory,
         }
@@ -116,10 +115,10 @@ impl Collection {
         block: &str,
         open: &mut Vec<String>,
     ) -> Result<(), ManifestError> {
-        let file = SourceFile::new(self.files.len(), shown, normalise(&text));
-        self.files.push(InputFile { path: path.to_owned(), text: file.text().to_owned() });
-        let outer = self.complaints.enter(Arc::clone(&file));
-        let parsed = syntax::parse(file.text(), &mut self.complaints)
+        let text = normalise(&text);
+        let outer = self.complaints.enter(SourceFile::new(self.files.len(), shown, &text));
+        self.files.push(InputFile { path: path.to_owned(), text: text.clone() });
+        let parsed = syntax::parse(&text, &mut self.complaints)
             .map_err(|source| ManifestError::Thread { path: shown.into(), source })?;
         if let Some(document) = parsed {
             self.nodes += document.nodes().len();

@@ -34,6 +34,41 @@ const SECRETS: [&str; 18] = [
     "private_token",
 ];
 
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRETS.contains(&name.as_str()) || name.ends_with("token") || name.ends_with("signature")
+}
+
+/// The text with the secrets of its URLs masked byte for byte, so that places stay the same.
+pub(super) fn masked(text: &str) -> String {
+    let mut masked = text.to_owned();
+    for (at, _) in text.match_indices("://") {
+        let begin = at + 3;
+        let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'');
+        let length = text[begin..].find(ends).unwrap_or(text.len() - begin);
+        let url = &text[begin..begin + length];
+        let authority = url.find(['/', '?', '#']).unwrap_or(url.len());
+        let mut hide = |from: usize, to: usize| {
+            let stars = "*".repeat(to - from);
+            masked.replace_range(begin + from..begin + to, &stars);
+        };
+        if let Some(end) = url[..authority].rfind('@') {
+            hide(0, end);
+        }
+        for (at, _) in url.match_indices(['?', '&']) {
+            let parameter = &url[at + 1..];
+            let parameter = &parameter[..parameter.find(['&', '#']).unwrap_or(parameter.len())];
+            if let Some((name, value)) = parameter.split_once('=')
+                && is_secret(name)
+            {
+                let from = at + 1 + name.len() + 1;
+                hide(from, from + value.len());
+            }
+        }
+    }
+    masked
+}
+
 /// Reads what a `url` node says.
 pub(super) fn source_url(text: &str) -> Result<SourceUrl, Refusal> {
     if let Some(path) = text.strip_prefix("file:") {
@@ -58,11 +93,7 @@ pub(super) fn source_url(text: &str) -> Result<SourceUrl, Refusal> {
             help: "Remove it from the URL; a netrc file gives credentials to their host alone.",
         });
     }
-    let secret = url.query_pairs().find(|(name, _)| {
-        let name = name.to_ascii_lowercase();
-        SECRETS.contains(&name.as_str()) || name.ends_with("token") || name.ends_with("signature")
-    });
-    if let Some((name, _)) = secret {
+    if let Some((name, _)) = url.query_pairs().find(|(name, _)| is_secret(name)) {
         return Err(Refusal {
             message: format!("this URL holds a secret: its query says `{name}`"),
             label: "a credential in a file that is shared",
@@ -134,6 +165,14 @@ mod tests {
             assert!(source_url(text).is_err(), "{text}");
         }
         assert!(source_url("https://host/x.zip?raw=true").is_ok());
+    }
+
+    #[test]
+    fn secrets_are_masked_in_place() {
+        assert_eq!(
+            masked("url \"https://me:pw@host/x?a=1&token=ab&b=2\" \"https://é@h/\""),
+            "url \"https://*****@host/x?a=1&token=**&b=2\" \"https://**@h/\""
+        );
     }
 
     #[test]

@@ -9,7 +9,7 @@ use kdl::{KdlEntry, KdlNode, KdlValue};
 use miette::SourceSpan;
 
 use super::complaint::{Complaints, did_you_mean, in_words};
-use crate::model::{Name, Platform, Range, TreePath, Version};
+use crate::model::{Name, Platform, Range, TreePath, TreePathError, Version};
 
 /// A text of the file and where it stands.
 #[derive(Debug, Clone, Copy)]
@@ -224,7 +224,11 @@ impl<'a, 'c> NodeReader<'a, 'c> {
 
     pub(super) fn as_tree_path(&mut self, text: Text<'_>) -> Option<TreePath> {
         let help = "Write it relative, with / between the parts and without . or .. in it, such as \"bin/tool.exe\".";
-        self.parse(text, "a path inside a directory", help)
+        let parsed = text
+            .value
+            .parse()
+            .map_err(|error: TreePathError| format!("the path \"{}\" {error}", text.value));
+        self.checked(text, "a path inside a directory", help, parsed)
     }
 
     pub(super) fn as_platform(&mut self, text: Text<'_>) -> Option<Platform> {

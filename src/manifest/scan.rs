@@ -140,6 +140,7 @@ impl Scanner<'_, '_> {
             let rest = self.rest();
             if rest.starts_with(&end) {
                 self.at += end.len();
+                self.separator();
                 return Some(());
             }
             match rest.chars().next() {
@@ -163,6 +164,21 @@ impl Scanner<'_, '_> {
                 Some(other) => self.at += other.len_utf8(),
             }
         }
+    }
+
+    /// Complains of a sign of JSON, YAML or TOML behind a string.
+    fn separator(&mut self) {
+        let Some(sign) = self.rest().chars().next().filter(|c| matches!(c, ',' | ':')) else {
+            return;
+        };
+        self.complaints.add(
+            (self.at, 1),
+            "drystone::manifest::separator",
+            format!("a `{sign}` stands behind a text"),
+            "KDL has no such separator",
+            "Texts behind a name are separated by spaces, nodes by line breaks or `;`: platform \"x86_64-windows\" \"x86_64-linux\".",
+        );
+        self.at += 1;
     }
 
     fn multi_line(&mut self, begin: usize, hashes: usize) -> Go {

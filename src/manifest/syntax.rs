@@ -59,7 +59,10 @@ fn explain(text: &str, diagnostic: KdlDiagnostic, complaints: &mut Complaints) {
     // A span over many lines hides the place where it begins.
     let first_line = text.get(begin..begin + length).and_then(|shown| shown.find('\n'));
     let message = diagnostic.message.unwrap_or_else(|| String::from("the text is not KDL 2"));
-    let said = diagnostic.help.map(|help| format!("{}. ", help.trim_end_matches('.')));
+    let said = diagnostic.help.map(|help| match help.ends_with(['.', '?', '!']) {
+        true => format!("{help} "),
+        false => format!("{help}. "),
+    });
     complaints.add(
         (begin, first_line.unwrap_or(length)),
         "drystone::manifest::syntax",
