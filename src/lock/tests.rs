@@ -521,6 +521,12 @@ proptest! {
     }
 
     #[test]
+    fn no_text_of_the_words_of_locks_makes_the_reader_panic(body in "([a-z0-9#{}\" \n-]|platform \"|package \"){0,100}") {
+        let text = format!("{}\nformat 1\n{body}", super::write::FIRST_LINE);
+        prop_assert!(read(&text, "a").is_err());
+    }
+
+    #[test]
     fn no_text_makes_the_reader_panic(text in "(format 1\n)?[ -~\u{a0}-\u{ff}\n]{0,200}") {
         prop_assert!(read(&text, "a").is_err());
     }
