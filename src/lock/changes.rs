@@ -7,18 +7,23 @@ use crate::model::{Name, Platform, Range, Sha256Digest, Version};
 
 /// One change; shown as one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum Change {
+    /// A platform is new.
     #[error("{platform}: added")]
     PlatformAdded { platform: Platform },
+    /// A platform is gone.
     #[error("{platform}: removed")]
     PlatformRemoved { platform: Platform },
+    /// A package is new.
     #[error("{platform}: \"{name}\" {version} added")]
     PackageAdded { platform: Platform, name: Name, version: Version },
+    /// A package is gone.
     #[error("{platform}: \"{name}\" {version} removed")]
     PackageRemoved { platform: Platform, name: Name, version: Version },
+    /// A package has another version.
     #[error("{platform}: \"{name}\" {from} → {to}")]
     PackageVersion { platform: Platform, name: Name, from: Version, to: Version },
+    /// A package has the same version and another archive.
     #[error("{platform}: \"{name}\" {version} has another archive: {from} → {to}")]
     PackageHash {
         platform: Platform,
@@ -27,24 +32,34 @@ pub enum Change {
         from: Sha256Digest,
         to: Sha256Digest,
     },
+    /// Anything else of a package: URLs, options, requirements, optional or not.
     #[error("{platform}: \"{name}\" {version} is described differently")]
     PackageDescription { platform: Platform, name: Name, version: Version },
+    /// A host component is new.
     #[error("{platform}: host \"{name}\" {range} added")]
     HostAdded { platform: Platform, name: Name, range: Range },
+    /// A host component is gone.
     #[error("{platform}: host \"{name}\" removed")]
     HostRemoved { platform: Platform, name: Name },
+    /// Other versions of a host component will do.
     #[error("{platform}: host \"{name}\" {from} → {to}")]
     HostRange { platform: Platform, name: Name, from: Range, to: Range },
+    /// A host component provides something else.
     #[error("{platform}: host \"{name}\" is described differently")]
     HostDescription { platform: Platform, name: Name },
+    /// An application is new.
     #[error("{platform}: application \"{name}\" added")]
     ApplicationAdded { platform: Platform, name: Name },
+    /// An application is gone.
     #[error("{platform}: application \"{name}\" removed")]
     ApplicationRemoved { platform: Platform, name: Name },
+    /// An application has another digest.
     #[error("{platform}: application \"{name}\" changed")]
     ApplicationChanged { platform: Platform, name: Name },
+    /// The settings have another digest.
     #[error("{platform}: variables, GPU targets or overrides changed")]
     Settings { platform: Platform },
+    /// Each package's tree is recorded from now on.
     #[error("contents are recorded from now on")]
     Contents,
 }

@@ -9,42 +9,56 @@ use crate::model::{InputsDigest, Name, Platform, Range, Version};
 
 /// One way in which a lock and its inputs disagree; shown as one line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)]
 pub enum Disagreement {
+    /// It is the lock of another environment; nothing else was compared.
     #[error("the lock is of environment \"{locked}\", not \"{environment}\"")]
     Environment { environment: Name, locked: Name },
+    /// A declared platform has no section.
     #[error("the environment is for {platform}, which the lock does not have")]
     PlatformMissing { platform: Platform },
+    /// A section is of a platform that is not declared.
     #[error("the lock has {platform}, which the environment is not for")]
     PlatformSuperfluous { platform: Platform },
+    /// A package that is used is not locked.
     #[error("{platform}: the environment uses \"{name}\" {range}, which the lock does not have")]
     PackageMissing { platform: Platform, name: Name, range: Range },
+    /// A package that is used is locked at a version outside of the range.
     #[error("{platform}: the environment uses \"{name}\" {range}, the lock has {locked}")]
     PackageVersion { platform: Platform, name: Name, range: Range, locked: Version },
+    /// A package is locked as used and is used no more.
     #[error(
         "{platform}: the lock has \"{name}\" as used by the environment, which uses it no more"
     )]
     PackageUnused { platform: Platform, name: Name },
+    /// A package is optional in one and not in the other; `manifest` says whether it is there.
     #[error(
         "{platform}: \"{name}\" is {} in the environment and {} in the lock", optional(*.manifest), optional(!.manifest)
     )]
     PackageOptional { platform: Platform, name: Name, manifest: bool },
+    /// A declared host component is not locked.
     #[error(
         "{platform}: the environment declares host \"{name}\" {range}, which the lock does not have"
     )]
     HostMissing { platform: Platform, name: Name, range: Range },
+    /// A host component is locked without what its declaration asks for.
     #[error("{platform}: the environment declares host \"{name}\" {range}, the lock has {locked}")]
     HostRange { platform: Platform, name: Name, range: Range, locked: Range },
+    /// A locked host component is not declared.
     #[error("{platform}: the lock has host \"{name}\", which the environment does not declare")]
     HostSuperfluous { platform: Platform, name: Name },
+    /// The settings have another digest.
     #[error("{platform}: the variables, GPU targets or overrides of the environment have changed")]
     Settings { platform: Platform },
+    /// An application with a program for the platform is not locked.
     #[error("{platform}: application \"{name}\" is not in the lock")]
     ApplicationMissing { platform: Platform, name: Name },
+    /// A locked application is not in the manifest, or has no program there.
     #[error("{platform}: the lock has application \"{name}\", which the manifest does not have")]
     ApplicationSuperfluous { platform: Platform, name: Name },
+    /// An application has another digest.
     #[error("{platform}: application \"{name}\" has changed")]
     ApplicationChanged { platform: Platform, name: Name },
+    /// The inputs have another digest, and nothing above says why.
     #[error("the manifest, its includes or local catalogues have changed since the lock was made")]
     Inputs,
 }

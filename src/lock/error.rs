@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use miette::{NamedSource, SourceSpan};
 
@@ -71,7 +72,7 @@ pub enum LockError {
         line: usize,
         /// The text.
         #[source_code]
-        text: NamedSource<String>,
+        text: Arc<NamedSource<String>>,
         /// Where.
         #[label("left by a merge")]
         at: SourceSpan,
@@ -95,7 +96,7 @@ pub enum LockError {
         reason: String,
         /// The text.
         #[source_code]
-        text: NamedSource<String>,
+        text: Arc<NamedSource<String>>,
         /// Where.
         #[label("here")]
         at: SourceSpan,
@@ -110,7 +111,7 @@ pub enum LockError {
         /// The package.
         name: Name,
         /// Its version.
-        version: Version,
+        version: Box<Version>,
         /// The platform.
         platform: Platform,
     },

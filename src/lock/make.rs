@@ -63,12 +63,14 @@ pub fn missing_hashes<'a>(graph: &Graph<'a>, old: Option<&Lock>) -> Vec<MissingH
     missing.collect()
 }
 
-/// The hash that the old lock recorded for the same URLs, on any platform.
+/// The hash that the old lock recorded for the same version and URLs, on any platform.
 fn old_hash(old: Option<&Lock>, package: &PackageNode<'_>) -> Option<(Sha256Digest, Option<u64>)> {
     let sections = old.into_iter().flat_map(|lock| lock.platforms.values());
     sections
         .filter_map(|section| section.packages.get(package.name))
-        .find(|locked| locked.urls == package.source.urls)
+        .find(|locked| {
+            locked.version == package.version.version && locked.urls == package.source.urls
+        })
         .map(|locked| (locked.sha256, locked.size))
 }
 
@@ -92,6 +94,16 @@ impl Lock {
             lock.record_trees(&old.trees());
         }
         Ok(lock)
+    }
+
+    /// The versions it has on a platform: what resolving again favours.
+    pub fn versions(&self, platform: Platform) -> BTreeMap<Name, Version> {
+        let packages = self.platforms.get(&platform).map(|section| &section.packages);
+        packages
+            .into_iter()
+            .flatten()
+            .map(|(name, package)| (name.clone(), package.version.clone()))
+            .collect()
     }
 
     /// The trees it records, by unpack key.
@@ -219,7 +231,7 @@ fn hash(
         .or_else(|| old_hash(ingredients.old, node))
         .ok_or_else(|| LockError::NoHash {
             name: node.name.clone(),
-            version: node.version.version.clone(),
+            version: Box::new(node.version.version.clone()),
             platform,
         })
 }

@@ -1,5 +1,7 @@
 //! Reading a lock's text: what kind of text it is, then the reader of its format.
 
+use std::sync::Arc;
+
 use kdl::KdlDocument;
 use miette::NamedSource;
 
@@ -64,7 +66,7 @@ fn conflict_marker(text: &str, file: &str) -> Option<LockError> {
     Some(LockError::BadlyMerged {
         file: file.to_owned(),
         line,
-        text: NamedSource::new(file, text.to_owned()),
+        text: Arc::new(NamedSource::new(file, text.to_owned())),
         at: (at, length).into(),
     })
 }
@@ -159,6 +161,6 @@ fn damaged(text: String, file: &str, fault: Fault) -> LockError {
         line: number,
         reason: fault.reason,
         at: (at, length).into(),
-        text: NamedSource::new(file, text),
+        text: Arc::new(NamedSource::new(file, text)),
     }
 }

@@ -153,23 +153,22 @@ impl<'a, 'f> Finder<'a, 'f> {
             };
             return ResolveError::UnknownName {
                 name: demand.name.clone(),
-                by: demand.by.clone(),
+                by: Box::new(demand.by.clone()),
                 help,
             };
         };
-        let fitting =
-            package.versions.iter().filter(|one| demand.range.contains(&one.version)).next_back();
+        let fitting = package.versions.iter().rfind(|one| demand.range.contains(&one.version));
         match fitting {
             Some(version) => ResolveError::NoSource {
                 name: package.name.clone(),
-                version: version.version.clone(),
+                version: Box::new(version.version.clone()),
                 platform: self.platform,
                 has: version.sources.iter().filter_map(|source| source.platform).collect(),
             },
             None => ResolveError::NoVersion {
                 name: package.name.clone(),
                 range: demand.range.clone(),
-                by: demand.by.clone(),
+                by: Box::new(demand.by.clone()),
                 versions: self.versions(&package.name),
             },
         }
@@ -199,7 +198,7 @@ impl<'a, 'f> Finder<'a, 'f> {
             return ResolveError::UndeclaredHost {
                 name: demand.name.clone(),
                 range: demand.range.clone(),
-                by: demand.by.clone(),
+                by: Box::new(demand.by.clone()),
                 help: format!("declare in the environment: {}", suppliers.join(" or ")),
             };
         }
@@ -209,7 +208,7 @@ impl<'a, 'f> Finder<'a, 'f> {
                 return ResolveError::NotProvided {
                     name: demand.name.clone(),
                     range: demand.range.clone(),
-                    by: demand.by.clone(),
+                    by: Box::new(demand.by.clone()),
                     provided,
                 };
             }
@@ -250,7 +249,11 @@ impl<'a, 'f> Finder<'a, 'f> {
             || "describe it in the manifest or a catalogue, or take the requirement out".to_owned(),
             |near| format!("did you mean \"{near}\"?"),
         );
-        ResolveError::UnknownName { name: demand.name.clone(), by: demand.by.clone(), help }
+        ResolveError::UnknownName {
+            name: demand.name.clone(),
+            by: Box::new(demand.by.clone()),
+            help,
+        }
     }
 
     /// That no catalogue describes a host component.

@@ -50,7 +50,7 @@ pub enum ResolveError {
         /// The name.
         name: Name,
         /// Who asks.
-        by: Asker,
+        by: Box<Asker>,
         /// The nearest name, or where names come from.
         #[help]
         help: String,
@@ -76,7 +76,7 @@ pub enum ResolveError {
         /// At which versions.
         range: Range,
         /// Who requires it.
-        by: Asker,
+        by: Box<Asker>,
         /// What to declare.
         #[help]
         help: String,
@@ -93,7 +93,7 @@ pub enum ResolveError {
         /// The versions asked for.
         range: Range,
         /// Who asks.
-        by: Asker,
+        by: Box<Asker>,
         /// The versions there are, sorted.
         versions: Vec<Version>,
     },
@@ -109,7 +109,7 @@ pub enum ResolveError {
         /// At which versions.
         range: Range,
         /// Who requires it.
-        by: Asker,
+        by: Box<Asker>,
         /// Who provides it at which version.
         provided: Vec<String>,
     },
@@ -151,7 +151,7 @@ pub enum ResolveError {
         /// The package.
         name: Name,
         /// Its version.
-        version: Version,
+        version: Box<Version>,
         /// The platform that is resolved for.
         platform: Platform,
         /// The platforms it has sources for.
