@@ -6,6 +6,7 @@
 
 pub mod binary;
 pub mod catalogue;
+pub mod cli;
 pub mod compose;
 pub mod fetch;
 pub mod generation;
@@ -13,6 +14,7 @@ pub mod host;
 pub mod lock;
 pub mod manifest;
 pub mod model;
+pub mod pipeline;
 pub mod resolve;
 pub mod runtime;
 pub mod store;

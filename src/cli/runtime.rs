@@ -35,10 +35,10 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
                 for runtime in &report.runtimes {
                     table.row([
                         runtime.id.clone(),
-                        runtime.application.clone(),
-                        runtime.name.clone().unwrap_or_else(|| "-".into()),
-                        runtime.state.clone(),
-                        runtime.started.clone(),
+                        runtime.application.to_string(),
+                        runtime.name.as_ref().map_or_else(|| "-".into(), ToString::to_string),
+                        runtime.state.to_string(),
+                        runtime.started.clone().unwrap_or_else(|| "-".into()),
                         bytes(runtime.size),
                     ]);
                 }

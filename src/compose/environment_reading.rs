@@ -55,7 +55,7 @@ impl DescribedEnvironment {
             return Err(ComposeError::Description(format!("its format {format} is a newer one")));
         }
         let variables = document.variables.into_iter().map(variable).collect::<Result<_, _>>()?;
-        let placed = |(name, line): (Name, PackageLine)| Ok((name, placement(&line.into)?));
+        let placed = |(name, line): (Name, PackageLine)| Ok::<_, ComposeError>((name, placement(&line.into)?));
         Ok(Self {
             name: document.name,
             platform: document.platform,

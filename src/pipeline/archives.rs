@@ -63,9 +63,9 @@ pub(super) struct Archives<'a> {
 }
 
 impl<'a> Archives<'a> {
-    pub fn new(project: &'a Project<'_>, store: &'a Store) -> Result<Self> {
+    pub fn new(project: &'a Project<'_>, store: &'a Store) -> Self {
         let options = FetchOptions { offline: project.settings.offline, ..FetchOptions::default() };
-        Ok(Self { store, directory: &project.directory, fetcher: Fetcher::new(options)? })
+        Self { store, directory: &project.directory, fetcher: Fetcher::new(options) }
     }
 
     /// Brings all of them; the results are in their order.

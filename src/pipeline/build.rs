@@ -10,21 +10,21 @@ use serde::Serialize;
 use super::archives::Archives;
 use super::composing::compose_packages;
 use super::fetch::section;
-use super::freshness::{applications_of, fresh_lock};
+use super::freshness::fresh_lock;
 use super::hosts::locate_hosts;
-use super::plans::{Planned, plan_applications};
-use super::project::{Project, choose_platform};
+use super::plans::Planned;
+use super::project::{MANIFEST, Project, choose_platform};
 use super::registration::register_lock;
 use super::selection::select;
 use super::unpacking::{Part, Unpacked, unpack_all};
-use super::{Result, Settings};
+use super::{Error, Result, Settings};
 use crate::catalogue::Catalogue;
 use crate::compose::{Composed, PackageIdentity, require_path_budget};
 use crate::generation::{self, Generation, NewGeneration, Recorded};
 use crate::host::machine_facts;
 use crate::lock::{self, Lock, LockedPackage, LockedPlatform};
 use crate::manifest::{Environment, Manifest};
-use crate::model::{Family, Name, Platform, Progress, Tree, TreeId};
+use crate::model::{Family, Name, Platform, Progress, Tree, TreeId, TreePath};
 use crate::store::{Realised, Root, Store};
 
 /// What to build.
@@ -107,17 +107,17 @@ pub(super) fn build_environment(
 }
 
 /// One build: what it is made from.
-struct Build<'a> {
-    project: &'a Project<'a>,
-    store: &'a Store,
-    manifest: &'a Manifest,
-    catalogue: &'a Catalogue,
-    environment: &'a Environment,
-    platform: Platform,
-    lock: &'a Lock,
-    section: &'a LockedPlatform,
-    packages: Vec<&'a LockedPackage>,
-    selection: BTreeSet<Name>,
+pub(super) struct Build<'a> {
+    pub project: &'a Project<'a>,
+    pub store: &'a Store,
+    pub manifest: &'a Manifest,
+    pub catalogue: &'a Catalogue,
+    pub environment: &'a Environment,
+    pub platform: Platform,
+    pub lock: &'a Lock,
+    pub section: &'a LockedPlatform,
+    pub packages: Vec<&'a LockedPackage>,
+    pub selection: BTreeSet<Name>,
 }
 
 /// What a build put into the store.
@@ -145,7 +145,7 @@ impl Build<'_> {
 
     /// Stages everything, commits it by one barrier, and realises it by a second one.
     fn make(&self, progress: &dyn Progress) -> Result<Made> {
-        let archives = Archives::new(self.project, self.store)?;
+        let archives = Archives::new(self.project, self.store);
         let staging = self.store.stage()?;
         let parts: Vec<Part<'_>> =
             self.packages.iter().map(|&package| (self.platform, package)).collect();
@@ -170,7 +170,7 @@ impl Build<'_> {
             .chain(files.values())
             .collect();
         let committed = staging.commit(&trees, &unpacked.records)?;
-        let planned = plan_applications(self.inputs(&composed.tree, &files), progress)?;
+        let planned = self.plan_applications(&composed.tree, &files, progress)?;
         let mut barrier = committed.barrier;
         let realised = if self.is_foreign() {
             None
@@ -212,13 +212,29 @@ impl Build<'_> {
             machine: machine_facts(),
             manifest: &manifest_bytes,
             lock: lock_text.as_bytes(),
-            inputs: self.catalogue.files_beside(self.manifest),
+            inputs: self.inputs()?,
             plans: made.planned.plans.clone(),
             roots: self.roots(made),
         };
         let directory =
             self.store.environment(&self.project.id()?, &self.environment.name, progress)?;
         Ok(generation::record(&directory, &new)?)
+    }
+
+    /// Includes and local catalogues as they are: their bytes by their path beside the manifest.
+    fn inputs(&self) -> Result<BTreeMap<TreePath, Vec<u8>>> {
+        let included = self.manifest.files.iter().map(|file| file.path.as_str());
+        let local = self.catalogue.local_files().iter().map(String::as_str);
+        let mut inputs = BTreeMap::new();
+        for text in included.chain(local).filter(|&text| text != MANIFEST) {
+            let path = self.project.directory.join(text);
+            let content = std::fs::read(&path)
+                .map_err(|source| Error::Directory { path: path.clone(), source })?;
+            if let Ok(inside) = text.parse::<TreePath>() {
+                inputs.insert(inside, content);
+            }
+        }
+        Ok(inputs)
     }
 
     fn identities(&self, made: &Made) -> BTreeMap<Name, PackageIdentity> {

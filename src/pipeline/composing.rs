@@ -6,7 +6,7 @@ use super::Result;
 use crate::compose::{Composed, DescribedPackage, EnvironmentText, Part, compose};
 use crate::lock::LockedPackage;
 use crate::manifest::Environment;
-use crate::model::{Platform, Tree, UnpackKey};
+use crate::model::{Name, Platform, Tree, UnpackKey};
 
 /// Composes an environment out of the trees of its packages.
 pub(super) fn compose_packages(
@@ -33,16 +33,15 @@ pub(super) fn compose_packages(
             (package.name.clone(), described)
         })
         .collect();
-    let gpus: Vec<String> = environment.gpus.iter().cloned().collect();
     let text = EnvironmentText {
         name: &environment.name,
         platform,
-        gpus: &gpus,
+        gpus: &environment.gpus,
         variables: &environment.variables,
         packages: &described,
     };
     // An override for a package that the selection leaves out decides nothing in this build.
-    let here = |name| packages.iter().any(|package| package.name == *name);
+    let here = |name: &Name| packages.iter().any(|package| package.name == *name);
     let overrides: Vec<_> =
         environment.overrides.iter().filter(|one| here(&one.package)).cloned().collect();
     Ok(compose(&parts, platform, &overrides, vec![text.text()?])?)

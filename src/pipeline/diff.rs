@@ -40,7 +40,7 @@ pub struct FileChange {
 pub fn diff(settings: &Settings, from: Option<u64>, to: Option<u64>) -> Result<DiffReport> {
     let project = Project::find(settings)?;
     let store = project.store(&NoProgress)?;
-    let environment = project.built_environment(&store)?;
+    let environment = project.chosen_environment(&store)?;
     let generations = Generations::open(&store.environment_path(&project.id()?, &environment));
     let later = match to {
         Some(number) => generations.get(number)?,

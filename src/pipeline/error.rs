@@ -8,7 +8,6 @@ use crate::catalogue::CatalogueError;
 use crate::compose::ComposeError;
 use crate::fetch::FetchError;
 use crate::generation::GenerationError;
-use crate::host::HostError;
 use crate::lock::LockError;
 use crate::manifest::ManifestError;
 use crate::model::{Name, Sha256Digest, TreeId};
@@ -60,10 +59,17 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Runtime(#[from] RuntimeError),
-    /// Of the host wing.
-    #[error(transparent)]
-    #[diagnostic(transparent)]
-    Host(#[from] HostError),
+    /// Several archives could not be brought.
+    #[error("{} archives could not be brought", errors.len())]
+    #[diagnostic(
+        code(drystone::fetch::several),
+        help("each is explained below; what did come is kept, so trying again only fetches the rest")
+    )]
+    Several {
+        /// Why, one for each.
+        #[related]
+        errors: Vec<Self>,
+    },
     /// The answer could not be written.
     #[error("the answer could not be written to stdout")]
     #[diagnostic(code(drystone::answer), help("check where the output goes: a full disk or a closed terminal"))]
@@ -130,18 +136,6 @@ pub enum Error {
         /// What there is.
         #[help]
         help: String,
-    },
-    /// The application has no program for the platform.
-    #[error("application \"{name}\" has no program for {platform}")]
-    #[diagnostic(
-        code(drystone::project::no_program),
-        help("add one to it: program \"path/of/program\" platform=\"{platform}\"")
-    )]
-    NoProgram {
-        /// The application.
-        name: Name,
-        /// The platform of the build.
-        platform: String,
     },
     /// The environment is not for that platform.
     #[error("environment \"{environment}\" is not for {asked}")]
@@ -213,18 +207,6 @@ pub enum Error {
         /// What the lock says.
         expected: TreeId,
     },
-    /// Paths that Windows cannot start or load.
-    #[error("{} in environment \"{environment}\" would be too long for Windows:\n  {}", paths.len(), paths.join("\n  "))]
-    #[diagnostic(
-        code(drystone::build::path_budget),
-        help("place the package with a shorter \"into\", or keep the store in a shorter directory (--store)")
-    )]
-    PathBudget {
-        /// The environment.
-        environment: Name,
-        /// The paths and their lengths.
-        paths: Vec<String>,
-    },
     /// The environment was never built.
     #[error("environment \"{environment}\" has no generation")]
     #[diagnostic(code(drystone::generation::none), help("run \"drystone build\""))]
@@ -250,15 +232,69 @@ pub enum Error {
         /// Its platform.
         platform: String,
     },
-    /// A host component is not on this machine.
-    #[error("host component \"{component}\" was not found on this machine")]
-    #[diagnostic(code(drystone::host::missing))]
-    HostMissing {
-        /// The component.
-        component: Name,
-        /// Where it was looked for, and how to say where it is.
-        #[help]
-        help: String,
+    /// The generation has no plan of the application.
+    #[error("generation {generation} has no application \"{application}\"")]
+    #[diagnostic(
+        code(drystone::run::not_in_generation),
+        help("run \"drystone build\" to take up what env.kdl says now; an application needs a program line for this platform and the optional packages of its overlays (--with)")
+    )]
+    NotInGeneration {
+        /// The application.
+        application: Name,
+        /// The current generation.
+        generation: u64,
+    },
+    /// The directory of a generation is gone from the store.
+    #[error("the directory of generation {generation} of \"{environment}\" is gone: {}", path.display())]
+    #[diagnostic(
+        code(drystone::generation::directory_gone),
+        help("\"drystone build\" makes it again from the store; \"drystone store verify\" says what else is missing")
+    )]
+    RealisedMissing {
+        /// The environment.
+        environment: Name,
+        /// The generation.
+        generation: u64,
+        /// Where it was.
+        path: PathBuf,
+    },
+    /// A generation's tree is gone from the store.
+    #[error("the tree {tree} of generation {generation} is gone from the store")]
+    #[diagnostic(
+        code(drystone::generation::tree_gone),
+        help("\"drystone store verify\" says what else is missing; \"drystone build\" makes the current one again")
+    )]
+    TreeMissing {
+        /// The generation.
+        generation: u64,
+        /// Its tree.
+        tree: TreeId,
+    },
+    /// There is nothing to compare with.
+    #[error("generation {generation} of \"{environment}\" has no parent to compare with")]
+    #[diagnostic(
+        code(drystone::diff::no_parent),
+        help("name two generations: drystone diff 1 2; \"drystone history\" lists them")
+    )]
+    NoParent {
+        /// The environment.
+        environment: Name,
+        /// The generation.
+        generation: u64,
+    },
+    /// An application's own files cannot be imported.
+    #[error("the files of application \"{application}\" cannot be imported: {}: {reason}", path.display())]
+    #[diagnostic(
+        code(drystone::build::files),
+        help("\"files\" names a directory of regular files whose names are valid Unicode; links may lead only to other files in it")
+    )]
+    ApplicationFiles {
+        /// The application.
+        application: Name,
+        /// The directory or the file in it.
+        path: PathBuf,
+        /// Why.
+        reason: String,
     },
     /// A path is neither a package nor a file of the environment.
     #[error("\"{what}\" is neither a package, a host component nor a file of environment \"{environment}\"")]
@@ -272,13 +308,16 @@ pub enum Error {
         #[help]
         help: String,
     },
-    /// A shell or command could not be found or started.
-    #[error("no runtime directory \"{which}\" in this project")]
-    #[diagnostic(code(drystone::runtime::unknown), help("\"drystone runtime list\" shows those there are"))]
-    UnknownRuntime {
-        /// The id or name asked for.
-        which: String,
-    },
+}
+
+impl Error {
+    /// One error as it is, several as a list of them.
+    pub(super) fn one_or_several(mut errors: Vec<Self>) -> Self {
+        match errors.len() {
+            1 => errors.remove(0),
+            _ => Self::Several { errors },
+        }
+    }
 }
 
 fn join(names: &[Name]) -> String {

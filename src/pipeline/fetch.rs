@@ -63,7 +63,7 @@ pub fn fetch(
     let platform = choose_platform(environment, request.platform)?;
     let section = section(&lock, platform)?;
     let store = project.store(progress)?;
-    let archives = Archives::new(&project, &store)?;
+    let archives = Archives::new(&project, &store);
     let (packages, brought) = match &request.from {
         Some(file) => {
             let every = lock.platforms.values().flat_map(|section| section.packages.values());

@@ -3,7 +3,7 @@
 use super::lock::relock;
 use super::project::Project;
 use super::{Error, Result};
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, local_inputs};
 use crate::lock::{self, Lock};
 use crate::manifest::{Application, Environment, Manifest};
 use crate::model::Progress;
@@ -11,13 +11,12 @@ use crate::model::Progress;
 /// How a lock and the manifest disagree, a line each; nothing where they agree.
 pub(super) fn disagreements(
     manifest: &Manifest,
-    catalogue: &Catalogue,
     environment: &Environment,
     lock: &Lock,
-) -> Vec<String> {
+) -> Result<Vec<String>> {
     let applications: Vec<_> = applications_of(manifest, environment).collect();
-    let found = lock::check(lock, &catalogue.inputs(), environment, &applications);
-    found.err().into_iter().flatten().map(|disagreement| disagreement.to_string()).collect()
+    let found = lock::check(lock, &local_inputs(manifest)?, environment, &applications);
+    Ok(found.err().into_iter().flatten().map(|disagreement| disagreement.to_string()).collect())
 }
 
 /// The applications that run in an environment, sorted by name.
@@ -41,7 +40,7 @@ pub(super) fn fresh_lock(
     let path = project.lock_name(&environment.name);
     match project.existing_lock(&environment.name)? {
         Some(lock) => {
-            let how = disagreements(manifest, catalogue, environment, &lock);
+            let how = disagreements(manifest, environment, &lock)?;
             if how.is_empty() {
                 return Ok(lock);
             }

@@ -54,10 +54,10 @@ pub fn history(settings: &Settings) -> Result<HistoryReport> {
         standing: rolled_back(&generations)?,
         damaged: Vec::new(),
     };
-    for (number, generation) in generations.list()? {
-        match generation {
+    for listed in generations.list()? {
+        match listed.generation {
             Ok(generation) => report.generations.push(line(&generation, current)),
-            Err(error) => report.damaged.push(format!("generation {number}: {error}")),
+            Err(error) => report.damaged.push(format!("generation {}: {error}", listed.number)),
         }
     }
     Ok(report)
@@ -70,7 +70,7 @@ pub(super) fn rolled_back(generations: &Generations) -> Result<Option<String>> {
             Some(format!("rolled back to {to} (from {from})"))
         }
         Standing::RolledBack { from: None, to } => Some(format!("rolled back to {to}")),
-        Standing::Nothing | Standing::Built(_) => None,
+        Standing::Nothing | Standing::Built { .. } => None,
     })
 }
 

@@ -83,14 +83,13 @@ pub fn lock(
 pub fn check_lock(settings: &Settings) -> Result<LockReport> {
     let project = Project::find(settings)?;
     let manifest = project.manifest()?;
-    let catalogue = project.catalogue(&manifest)?;
     let mut locks = Vec::new();
     for environment in project.environments(&manifest)? {
         let path = project.lock_name(&environment.name);
         let Some(lock) = project.existing_lock(&environment.name)? else {
             return Err(Error::LockMissing { environment: environment.name.clone(), path });
         };
-        let how = disagreements(&manifest, &catalogue, environment, &lock);
+        let how = disagreements(&manifest, environment, &lock)?;
         if !how.is_empty() {
             return Err(Error::LockDisagrees { path, how });
         }
@@ -128,7 +127,7 @@ impl Locking<'_> {
             environment,
             applications: &applications,
             graphs: &graphs,
-            inputs: self.catalogue.inputs(),
+            inputs: self.catalogue.inputs_digest(),
             contents: request.contents,
             old: old.as_ref(),
             recorded: &recorded,
@@ -178,7 +177,7 @@ impl Locking<'_> {
             return Ok((recorded, said));
         }
         let store = self.project.store(progress)?;
-        let archives = Archives::new(self.project, &store)?;
+        let archives = Archives::new(self.project, &store);
         let wanted: Vec<Wanted<'_>> = missing
             .iter()
             .map(|one| Wanted {
@@ -211,7 +210,7 @@ impl Locking<'_> {
         progress: &dyn Progress,
     ) -> Result<()> {
         let store = self.project.store(progress)?;
-        let archives = Archives::new(self.project, &store)?;
+        let archives = Archives::new(self.project, &store);
         let parts: Vec<Part<'_>> = lock
             .platforms
             .iter()

@@ -1,25 +1,27 @@
 //! The verbs: one file for each, joining the rooms for it. Nothing else joins rooms.
 
+mod application_files;
 mod archives;
 mod build;
+mod composing;
+mod current;
 mod diff;
 mod error;
 mod exec;
 mod fetch;
 mod freshness;
-mod gc;
 mod graph;
 mod history;
+mod hosts;
 mod init;
 mod lock;
 mod plans;
 mod project;
-mod repair;
+mod registration;
 mod rollback;
 mod run;
 mod runtime;
 mod selection;
-mod store;
 mod unpacking;
 mod why;
 
@@ -28,8 +30,7 @@ pub use diff::{DiffReport, FileChange, diff};
 pub use error::Error;
 pub use exec::{exec, shell};
 pub use fetch::{FetchReport, FetchRequest, FetchedArchive, fetch};
-pub use gc::{GcReport, GcRequest, gc};
-pub use graph::{GraphReport, graph};
+pub use graph::{GraphNode, GraphReport, graph};
 pub use history::{GenerationLine, HistoryReport, history};
 pub use init::{InitReport, init};
 pub use lock::{
@@ -38,11 +39,7 @@ pub use lock::{
 pub use project::Settings;
 pub use rollback::{RollbackReport, RollbackRequest, rollback};
 pub use run::{RunReport, RunRequest, run};
-pub use runtime::{RuntimeLine, RuntimeListReport, RuntimeRemoveReport, runtime_list, runtime_remove};
-pub use store::{
-    Damage, StorePathReport, StoreStatReport, StoreVerifyReport, store_adopt, store_init,
-    store_stat, store_verify,
-};
+pub use runtime::{RuntimeListReport, RuntimeRemoveReport, runtime_list, runtime_remove};
 pub use why::{WhyReport, why};
 
 /// What every verb returns.

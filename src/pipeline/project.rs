@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::{Error, Result};
 use crate::catalogue::Catalogue;
+use crate::generation::Generations;
 use crate::lock::{self, Lock};
 use crate::manifest::{self, Environment, Manifest};
 use crate::model::{Name, Platform, Progress, nearest};
-use crate::store::{Locate, ProjectId, Store, StoreOptions, locate, project_id};
+use crate::store::{ProjectId, Store, StoreOptions, project_id};
 
 /// The file that a person writes.
 pub(super) const MANIFEST: &str = "env.kdl";
@@ -67,18 +68,9 @@ impl<'a> Project<'a> {
 
     /// Opens the project's store, making the user's own on first use.
     pub fn store(&self, progress: &dyn Progress) -> Result<Store> {
-        let location = locate(&Locate {
-            chosen: self.settings.store.as_deref(),
-            project: Some(&self.directory),
-        })?;
-        if let Some(note) = &location.note {
-            progress.note(note);
-        }
-        let options = StoreOptions {
-            unsafe_filesystem: self.settings.unsafe_filesystem,
-            ..StoreOptions::default()
-        };
-        Ok(Store::open(&location.path, &options)?)
+        let _ = progress; let location = self.settings.store.clone().or_else(|| std::env::var_os("DRYSTONE_STORE").map(Into::into)).unwrap_or_default();
+        let options = StoreOptions { unsafe_filesystem: self.settings.unsafe_filesystem };
+        Ok(Store::open(&location, &options)?)
     }
 
     /// The random id that this project has in stores.
@@ -93,6 +85,29 @@ impl<'a> Project<'a> {
             several => Err(Error::SeveralEnvironments {
                 names: several.iter().map(|environment| environment.name.clone()).collect(),
             }),
+        }
+    }
+
+    /// The bytes of the manifest.
+    pub fn read_manifest(&self) -> Result<Vec<u8>> {
+        let path = self.manifest_path();
+        std::fs::read(&path).map_err(|source| Error::Directory { path, source })
+    }
+
+    /// The generations of an environment.
+    pub fn generations(&self, store: &Store, environment: &Name) -> Result<Generations> {
+        Ok(Generations::open(&store.environment_path(&self.id()?, environment)))
+    }
+
+    /// The environment that the call is about, without reading the manifest where the settings or
+    /// the store can say it: going back must work whatever became of the manifest.
+    pub fn chosen_environment(&self, store: &Store) -> Result<Name> {
+        if let Some(name) = &self.settings.environment {
+            return Ok(name.clone());
+        }
+        match store.environment_names(&self.id()?)?.as_slice() {
+            [one] => Ok(one.clone()),
+            _ => Ok(self.environment(&self.manifest()?)?.name.clone()),
         }
     }
 

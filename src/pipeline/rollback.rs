@@ -44,7 +44,7 @@ pub fn rollback(
     let project = Project::find(settings)?;
     let store = project.store(progress)?;
     let id = project.id()?;
-    let environment = project.built_environment(&store)?;
+    let environment = project.chosen_environment(&store)?;
     let directory = store.environment(&id, &environment, progress)?;
     let switched = generation::rollback(&directory, request.to)?;
     let mut report = RollbackReport {

@@ -46,6 +46,16 @@ pub enum State {
     Interrupted,
 }
 
+impl std::fmt::Display for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Running => "running",
+            Self::Finished => "finished",
+            Self::Interrupted => "interrupted",
+        })
+    }
+}
+
 impl Record {
     pub(super) fn new(plan: &Plan, name: Option<&Name>, discard: bool) -> Self {
         Self {

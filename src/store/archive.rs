@@ -62,6 +62,11 @@ impl DownloadPlace<'_> {
     }
 
     /// Where a file that came with the wrong hash is kept aside.
+    pub fn validator(&self) -> PathBuf {
+        self.beside(".partial.validator")
+    }
+
+    /// Where a file that came with the wrong hash is kept aside.
     pub fn aside(&self) -> PathBuf {
         self.beside(".wrong")
     }

@@ -27,6 +27,7 @@ mod link;
 mod lock_file;
 mod open;
 mod owner;
+mod places;
 mod project;
 mod realised;
 mod removal;

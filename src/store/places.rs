@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use super::error::{At, Result};
-use super::realised::realised_name;
+use super::layout::realised_name;
 use super::{ProjectId, Store};
-use crate::model::{Name, Tree};
+use crate::model::{BlobId, Name, Tree};
 
 impl Store {
     /// The environments of a project that have something recorded here, sorted.
@@ -33,6 +33,14 @@ impl Store {
     /// The realised directory of this name.
     pub fn realised_directory(&self, name: &str) -> PathBuf {
         self.root().join("realised").join(name)
+    }
+
+    /// The file of a content, in the form that is here where only one is: for reading. It need not
+    /// exist.
+    pub fn blob_path(&self, blob: &BlobId, executable: bool) -> PathBuf {
+        let asked = self.layout().blob(blob, executable);
+        let other = self.layout().blob(blob, !executable);
+        if !asked.exists() && other.exists() { other } else { asked }
     }
 
     /// The directory of all runtime directories of a project; it need not exist.
