@@ -3,7 +3,7 @@
 //! It holds nothing of a machine and no time: variables stand as templates, so the same lock gives
 //! the same bytes anywhere. Keys are sorted at every level; two blanks indent; one LF ends it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -23,8 +23,8 @@ pub struct EnvironmentText<'a> {
     pub name: &'a Name,
     /// What it is for.
     pub platform: Platform,
-    /// Its GPU targets, sorted.
-    pub gpus: &'a [String],
+    /// Its GPU targets.
+    pub gpus: &'a BTreeSet<String>,
     /// Its variables, in the order written; those of other platforms are left out.
     pub variables: &'a [Variable],
     /// Its packages.
@@ -47,7 +47,7 @@ pub struct DescribedPackage {
 #[derive(Serialize)]
 struct Document<'a> {
     format: u32,
-    gpus: &'a [String],
+    gpus: &'a BTreeSet<String>,
     name: &'a Name,
     packages: BTreeMap<&'a Name, PackageLine<'a>>,
     platform: Platform,
@@ -85,11 +85,10 @@ impl EnvironmentText<'_> {
             platform: self.platform,
             variables: self.variables.iter().filter(own).map(variable_line).collect(),
         };
-        let path = PATH.parse().expect("a constant that a test parses");
-        let Ok(mut content) = serde_json::to_vec_pretty(&document) else {
-            return Err(ComposeError::Entry { path, reason: "it cannot be written as JSON" });
-        };
+        let mut content = serde_json::to_vec_pretty(&document)
+            .map_err(|error| ComposeError::Description(error.to_string()))?;
         content.push(b'\n');
+        let path = PATH.parse().expect("a constant that a test parses");
         Ok(Text { path, content })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::model::{Kind, Name, Platform, TreePath};
+use crate::model::{Kind, Name, Platform, TreeError, TreePath};
 
 use super::path_budget::TooLong;
 
@@ -66,18 +66,30 @@ pub enum ComposeError {
         /// Each of them, sorted by path.
         too_long: Vec<TooLong>,
     },
-    /// An entry that does not fit into the tree where it should go.
-    #[error("\"{path}\" cannot be added to the environment: {reason}")]
+    /// A text of drystone's own that does not lie below `.drystone/`.
+    #[error("the text \"{path}\" does not lie below \".drystone/\"")]
     #[diagnostic(
-        code(drystone::compose::entry),
+        code(drystone::compose::text),
         help("this is a fault of drystone; please report it")
     )]
-    Entry {
+    Text {
         /// Where it was to lie.
         path: TreePath,
-        /// What is wrong.
-        reason: &'static str,
     },
+    /// `.drystone/environment.json` could not be written as JSON.
+    #[error("the description of the environment cannot be written: {0}")]
+    #[diagnostic(
+        code(drystone::compose::description),
+        help("this is a fault of drystone; please report it")
+    )]
+    Description(String),
+    /// What was decided is no tree all the same.
+    #[error("the packages do not make a tree: {0}")]
+    #[diagnostic(
+        code(drystone::compose::tree),
+        help("this is a fault of drystone; please report it")
+    )]
+    Tree(#[from] TreeError),
 }
 
 /// A path that may not be held.

@@ -4,12 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::manifest::{Override, Placement};
 use crate::model::{
-    BlobId, Entry, Family, Kind, Name, Platform, Tree, TreeBuilder, TreeError, TreePath,
-    check_windows_path,
+    BlobId, Entry, Family, Kind, Name, Platform, Tree, TreeBuilder, TreePath, check_windows_path,
 };
 
 use super::error::{Collision, ComposeError, Holder, IdleOverride, RefusedPath, windows_reason};
-use super::folding::{Directories, Key};
+use super::folding::{Directories, Key, Respelling};
 use super::normal_form;
 
 /// The directory of an environment that packages may not write.
@@ -56,12 +55,14 @@ pub enum Warning {
 
 /// A file or link that one package holds at a path.
 struct Claim<'a> {
+    /// The path as the platform compares it.
+    key: Key,
     part: usize,
     entry: &'a Entry,
-    /// As the package spells it.
-    spelled: TreePath,
     /// With the directories above it in their decided spelling.
     path: TreePath,
+    /// As the package spells it, where that differs.
+    spelled: Option<TreePath>,
 }
 
 /// Everything that packages hold, by path.
@@ -69,7 +70,8 @@ struct Claims<'a> {
     family: Family,
     parts: &'a [Part<'a>],
     directories: Directories,
-    contents: BTreeMap<Key, Vec<Claim<'a>>>,
+    /// Files and links, sorted by key, then part.
+    contents: Vec<Claim<'a>>,
 }
 
 /// Makes an environment's tree out of its packages and texts. The order of the parts does not
@@ -123,12 +125,12 @@ impl<'a> Claims<'a> {
                     continue;
                 }
                 if entry.kind == Kind::Directory {
-                    directories.add(path.as_str(), at);
+                    directories.add(path.as_str(), at, false);
                 }
                 if let Some((parent, _)) = path.as_str().rsplit_once('/')
                     && parent != last_parent
                 {
-                    directories.add(parent, at);
+                    directories.add(parent, at, true);
                     parent.clone_into(&mut last_parent);
                 }
                 placed.push((at, entry, path));
@@ -139,21 +141,25 @@ impl<'a> Claims<'a> {
             return Err(ComposeError::Refused { refused });
         }
         directories.settle();
-        let mut contents: BTreeMap<Key, Vec<Claim<'a>>> = BTreeMap::new();
-        for (part, entry, spelled) in placed {
-            if entry.kind != Kind::Directory {
-                let path = directories.respell(&spelled);
+        let mut respelling = Respelling::new(&directories);
+        let contents = placed.into_iter().filter(|(_, entry, _)| entry.kind != Kind::Directory);
+        let mut contents: Vec<Claim<'a>> = contents
+            .map(|(part, entry, spelled)| {
                 let key = Key::new(family, spelled.as_str());
-                contents.entry(key).or_default().push(Claim { part, entry, spelled, path });
-            }
-        }
+                match respelling.respell(&spelled) {
+                    Some(path) => Claim { key, part, entry, path, spelled: Some(spelled) },
+                    None => Claim { key, part, entry, path: spelled, spelled: None },
+                }
+            })
+            .collect();
+        contents.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(Self { family, parts, directories, contents })
     }
 
     fn holder(&self, claim: &Claim<'_>) -> Holder {
         Holder {
             package: self.parts[claim.part].name.clone(),
-            path: claim.spelled.clone(),
+            path: claim.spelled.as_ref().unwrap_or(&claim.path).clone(),
             kind: claim.entry.kind,
             size: claim.entry.size,
         }
@@ -182,10 +188,11 @@ impl<'a> Claims<'a> {
                 names.push((directory.spelling.clone(), holder));
             }
         }
-        for (key, claims) in &self.contents {
-            if let Some(claim) = claims.iter().find(|claim| !claim.path.as_str().is_ascii())
-                && decided.files.contains(key)
-            {
+        for claim in &self.contents {
+            let left = !claim.path.as_str().is_ascii()
+                && !decided.is_buried(claim.path.as_str())
+                && !decided.given_up.contains(&claim.key);
+            if left {
                 names.push((claim.path.as_str().to_owned(), self.holder(claim)));
             }
         }
@@ -193,7 +200,8 @@ impl<'a> Claims<'a> {
         let mut found = Vec::new();
         for form in names.iter().filter_map(|(name, _)| normal_form::normalised(name)) {
             let key = Key::new(self.family, &form);
-            if let Some(claim) = self.contents.get(&key).and_then(|claims| claims.first()) {
+            let at = self.contents.partition_point(|claim| claim.key < key);
+            if let Some(claim) = self.contents.get(at).filter(|claim| claim.key == key) {
                 found.push((claim.path.as_str().to_owned(), self.holder(claim)));
             } else if let Some((_, holder)) = self.directory_holders(&key).into_iter().next() {
                 found.push((form, holder));
@@ -229,30 +237,41 @@ fn refusal(
 /// What is decided so far, path by path.
 struct Decisions<'c, 'a> {
     claims: &'c Claims<'a>,
-    overrides: Vec<(&'c Override, Key)>,
+    overrides: &'c [Override],
+    /// The first override of each path, by index into `overrides`.
+    said: BTreeMap<Key, usize>,
     /// By index into `overrides`: why it decided nothing; none for those that did.
     idle: Vec<Option<String>>,
     /// Directories that lost to a file: all below is gone.
     buried: BTreeSet<Key>,
     collisions: Vec<Collision>,
     entries: Vec<Entry>,
-    /// The paths that have an entry as file or link.
-    files: BTreeSet<Key>,
+    /// Files and links that lost to a directory.
+    given_up: BTreeSet<Key>,
 }
 
 impl<'c, 'a> Decisions<'c, 'a> {
     fn new(claims: &'c Claims<'a>, overrides: &'c [Override]) -> Self {
-        let idle = vec![Some("no package holds this path".to_owned()); overrides.len()];
-        let overrides =
-            overrides.iter().map(|o| (o, Key::new(claims.family, o.path.as_str()))).collect();
+        let mut said = BTreeMap::new();
+        let mut idle = Vec::with_capacity(overrides.len());
+        for (at, o) in overrides.iter().enumerate() {
+            let first = said.entry(Key::new(claims.family, o.path.as_str())).or_insert(at);
+            let reason = if *first == at {
+                "no package holds this path"
+            } else {
+                "another line decides this path"
+            };
+            idle.push(Some(reason.to_owned()));
+        }
         Self {
             claims,
             overrides,
+            said,
             idle,
             buried: BTreeSet::new(),
             collisions: Vec::new(),
             entries: Vec::new(),
-            files: BTreeSet::new(),
+            given_up: BTreeSet::new(),
         }
     }
 
@@ -260,23 +279,25 @@ impl<'c, 'a> Decisions<'c, 'a> {
     /// anything in it is looked at.
     fn decide_all(&mut self) {
         let claims = self.claims;
-        for (key, there) in &claims.contents {
-            if !there.iter().all(|claim| self.is_buried(claim.path.as_str())) {
-                self.decide(key, there);
+        for there in claims.contents.chunk_by(|a, b| a.key == b.key) {
+            if !self.is_buried(there[0].path.as_str()) {
+                self.decide(&there[0].key, there);
             }
         }
         for (key, directory) in claims.directories.spellings() {
-            let gone = self.files.contains(key) || self.is_buried(&directory.spelling);
-            if !gone && let Ok(path) = directory.spelling.parse() {
+            let gone = self.buried.contains(key) || self.is_buried(&directory.spelling);
+            if !directory.filled
+                && !gone
+                && let Ok(path) = directory.spelling.parse()
+            {
                 self.entries.push(Entry::directory(path));
             }
         }
-        for at in 0..self.overrides.len() {
-            let (there, key) = (self.overrides[at].0, &self.overrides[at].1);
+        for (key, &at) in &self.said {
             if self.idle[at].is_some() && claims.directories.get(key).is_some() {
                 self.idle[at] = Some(format!(
                     "\"{}\" is a directory, and directories of several packages are merged",
-                    there.path
+                    self.overrides[at].path
                 ));
             }
         }
@@ -294,19 +315,19 @@ impl<'c, 'a> Decisions<'c, 'a> {
         let first = &there[0];
         let directory = self.claims.directory_holders(key);
         let agreed = directory.is_empty() && there.iter().all(|claim| same(first, claim));
-        let said = self.overrides.iter().position(|(_, at)| at == key);
+        let said = self.said.get(key).copied();
         if agreed {
             if let Some(at) = said {
                 self.idle[at] = Some(self.why_idle(there, at));
             }
-            self.keep(key, first);
+            self.keep(first);
             return;
         }
         let Some(at) = said else {
             self.collide(there, directory);
             return;
         };
-        let winner = &self.overrides[at].0.package;
+        let winner = &self.overrides[at].package;
         let mut held = there.iter().filter(|claim| self.claims.parts[claim.part].name == winner);
         match (held.next(), held.next()) {
             (Some(claim), None) => {
@@ -314,10 +335,11 @@ impl<'c, 'a> Decisions<'c, 'a> {
                 if !directory.is_empty() {
                     self.buried.insert(key.clone());
                 }
-                self.keep(key, claim);
+                self.keep(claim);
             }
             (None, _) if directory.iter().any(|(_, holder)| holder.package == *winner) => {
                 self.idle[at] = None;
+                self.given_up.insert(key.clone());
             }
             (None, _) => {
                 self.idle[at] = Some(format!("{winner} does not hold this path"));
@@ -333,7 +355,7 @@ impl<'c, 'a> Decisions<'c, 'a> {
     fn why_idle(&self, there: &[Claim<'_>], at: usize) -> String {
         let name = |claim: &Claim<'_>| self.claims.parts[claim.part].name.as_str();
         match there {
-            [only] if name(only) == self.overrides[at].0.package.as_str() => {
+            [only] if name(only) == self.overrides[at].package.as_str() => {
                 "no other package holds this path".to_owned()
             }
             [only] => format!("only {} holds this path", name(only)),
@@ -341,11 +363,10 @@ impl<'c, 'a> Decisions<'c, 'a> {
         }
     }
 
-    fn keep(&mut self, key: &Key, claim: &Claim<'_>) {
+    fn keep(&mut self, claim: &Claim<'_>) {
         let Entry { kind, size, blob, .. } = *claim.entry;
         if let Some(blob) = blob {
             self.entries.push(Entry::content(kind, size, blob, claim.path.clone()));
-            self.files.insert(key.clone());
         }
     }
 
@@ -360,7 +381,7 @@ impl<'c, 'a> Decisions<'c, 'a> {
 
     fn idle(&self) -> Vec<IdleOverride> {
         let mut idle = Vec::new();
-        for ((said, _), reason) in self.overrides.iter().zip(&self.idle) {
+        for (said, reason) in self.overrides.iter().zip(&self.idle) {
             if let Some(reason) = reason {
                 let (path, package) = (said.path.clone(), said.package.clone());
                 idle.push(IdleOverride { path, package, reason: reason.clone() });
@@ -377,24 +398,16 @@ fn same(a: &Claim<'_>, b: &Claim<'_>) -> bool {
 
 fn build(entries: Vec<Entry>, texts: &[Text]) -> Result<Tree, ComposeError> {
     let mut builder = TreeBuilder::default();
-    let wrong = |path: &TreePath, reason| ComposeError::Entry { path: path.clone(), reason };
     for entry in entries {
-        let path = entry.path.clone();
-        builder.add(entry).map_err(|_| wrong(&path, "its path was decided twice"))?;
+        builder.add(entry)?;
     }
     for text in texts {
         if text.path.parts().next() != Some(RESERVED) || text.path.as_str() == RESERVED {
-            return Err(wrong(&text.path, "it does not lie below \".drystone/\""));
+            return Err(ComposeError::Text { path: text.path.clone() });
         }
         let blob = BlobId::from_bytes(*blake3::hash(&text.content).as_bytes());
         let size = text.content.len() as u64;
-        builder
-            .add(Entry::content(Kind::File, size, blob, text.path.clone()))
-            .map_err(|_| wrong(&text.path, "there is another text at its path"))?;
+        builder.add(Entry::content(Kind::File, size, blob, text.path.clone()))?;
     }
-    builder.finish().map_err(|error| match error {
-        TreeError::BelowFile { below, .. } => wrong(&below, "it lies below a file"),
-        TreeError::Duplicate(path) => wrong(&path, "its path was decided twice"),
-        TreeError::Text { .. } => ComposeError::Refused { refused: Vec::new() },
-    })
+    Ok(builder.finish()?)
 }

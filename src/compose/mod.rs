@@ -22,4 +22,6 @@ pub use difference::{
 pub use environment_text::{DescribedPackage, EnvironmentText};
 pub use error::{Collision, ComposeError, Holder, IdleOverride, RefusedPath};
 pub use merge::{Composed, Part, Text, Warning, compose};
-pub use path_budget::{NOMINAL_ROOT_UNITS, TooLong, check_path_budget, require_path_budget};
+pub use path_budget::{
+    NOMINAL_ROOT_UNITS, TooLong, check_path_budget, realised_root_units, require_path_budget,
+};

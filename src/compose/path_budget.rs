@@ -5,11 +5,11 @@
 
 use std::fmt;
 
-use crate::model::{Family, Platform, Tree, TreePath};
+use crate::model::{Family, Name, Platform, Tree, TreePath};
 
 use super::error::ComposeError;
 
-/// Units that a directory of the store is taken to have where it is not known: at lock time.
+/// Units that the path of a store is taken to have where it is not known: at lock time.
 pub const NOMINAL_ROOT_UNITS: usize = 60;
 
 const STARTED: usize = 259;
@@ -39,6 +39,12 @@ impl fmt::Display for TooLong {
         };
         write!(f, "\"{end}\": {units} UTF-16 units with the store's path, {limit} are allowed")
     }
+}
+
+/// The UTF-16 units of a realised directory's path, `<store>\realised\<32 characters>-<label>`, for
+/// a store whose path has this many.
+pub fn realised_root_units(store_units: usize, label: &Name) -> usize {
+    store_units + r"\realised\".len() + 32 + "-".len() + label.as_str().len()
 }
 
 /// Finds the files that would be too long to use. `root_units` are the UTF-16 units of the

@@ -1,6 +1,6 @@
 //! What composing promises: one tree whatever the order, every clash told, overrides obeyed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -146,6 +146,8 @@ fn an_override_that_decides_nothing_is_an_error_and_says_why() {
         assert!(error.to_string().contains(reason), "{error}");
     }
     let packages = [("a", ".", tree(&[("x", "1")])), ("b", ".", tree(&[("x", "2")]))];
+    let error = composed(&packages, LINUX, &[("x", "a"), ("x", "b")]).expect_err("twice");
+    assert!(error.to_string().contains("another line decides this path"), "{error}");
     let error = composed(&packages, LINUX, &[("x", "c")]).expect_err("a collision");
     let text = error.to_string();
     assert!(matches!(error, ComposeError::Collisions { .. }));
@@ -264,7 +266,7 @@ fn the_environment_s_text_is_in_the_tree_and_the_same_everywhere() {
     let text = EnvironmentText {
         name: &name("cuda-on-amd"),
         platform: WINDOWS,
-        gpus: &["gfx1200".to_owned()],
+        gpus: &BTreeSet::from(["gfx1200".to_owned()]),
         variables: &variables,
         packages: &packages,
     }
@@ -317,6 +319,9 @@ fn the_path_budget_is_tighter_for_what_windows_starts() {
     assert!(check_path_budget(&tree, LINUX, 5000).is_empty());
     assert_eq!(check_path_budget(&tree, WINDOWS, 32_000).len(), 2);
     assert!(require_path_budget(&tree, WINDOWS, 60).is_err());
+    let store = r"C:\drystone";
+    let realised = format!(r"{store}\realised\{}-cuda", "a".repeat(32));
+    assert_eq!(realised_root_units(store.len(), &name("cuda")), realised.len());
 }
 
 #[test]

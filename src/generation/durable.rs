@@ -1,6 +1,6 @@
 //! Writing so that what has its final name is whole after any crash.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
@@ -75,12 +75,11 @@ pub(super) fn make_directory(path: &Path) -> Result<(), GenerationError> {
 /// Waits until the names in a directory are on the disk.
 #[cfg(unix)]
 pub(super) fn sync_directory(path: &Path) -> Result<(), GenerationError> {
-    File::open(path).and_then(|directory| directory.sync_all()).step("write to the disk", path)
+    fs::File::open(path).and_then(|directory| directory.sync_all()).step("write to the disk", path)
 }
 
 /// NTFS journals names by itself, and `FlushFileBuffers` takes no directory.
 #[cfg(windows)]
-#[allow(clippy::unnecessary_wraps)]
 pub(super) fn sync_directory(_path: &Path) -> Result<(), GenerationError> {
     Ok(())
 }

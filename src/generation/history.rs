@@ -7,16 +7,19 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::error::GenerationError;
+use super::record::time_text;
 use super::{durable, reading};
 
 const FORMAT: u32 = 1;
 
 /// One operation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Operation {
     /// When.
+    #[serde(with = "time_text")]
     pub time: Timestamp,
     /// What.
+    #[serde(flatten)]
     pub action: Action,
 }
 
@@ -46,12 +49,16 @@ pub enum Action {
 }
 
 /// How the current generation came to be current.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "standing", rename_all = "kebab-case")]
 pub enum Standing {
     /// Nothing was built.
     Nothing,
     /// It was built and stayed, or nothing is known of how it came.
-    Built(u64),
+    Built {
+        /// The one that is current.
+        to: u64,
+    },
     /// It was gone back to.
     RolledBack {
         /// From where, where that is known.
@@ -64,9 +71,8 @@ pub enum Standing {
 #[derive(Serialize, Deserialize)]
 struct Line {
     format: u32,
-    time: String,
     #[serde(flatten)]
-    action: Action,
+    operation: Operation,
 }
 
 impl Action {
@@ -92,7 +98,7 @@ impl Action {
 
 impl Operation {
     fn line(&self) -> String {
-        let line = Line { format: FORMAT, time: self.time.to_string(), action: self.action };
+        let line = Line { format: FORMAT, operation: self.clone() };
         // Numbers and a time: there is nothing in it that JSON could not hold.
         serde_json::to_string(&line).unwrap_or_default() + "\n"
     }
@@ -110,8 +116,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Vec<Operation>, (usize, String)> {
             if line.format > FORMAT {
                 return Err(wrong(format!("a newer drystone wrote it (format {})", line.format)));
             }
-            let time = line.time.parse().map_err(|error: jiff::Error| wrong(error.to_string()))?;
-            Ok(Operation { time, action: line.action })
+            Ok(line.operation)
         })
         .collect()
 }
@@ -131,7 +136,7 @@ pub(super) fn standing(current: Option<u64>, history: &[Operation]) -> Standing 
     let last = history.iter().rfind(|operation| operation.action.made_current() == Some(current));
     match last.map(|operation| operation.action) {
         Some(Action::Rollback { from, to }) => Standing::RolledBack { from, to },
-        _ => Standing::Built(current),
+        _ => Standing::Built { to: current },
     }
 }
 

@@ -29,7 +29,7 @@ mod writing;
 
 pub use error::GenerationError;
 pub use history::{Action, Operation, Standing};
-pub use reading::Generations;
+pub use reading::{Generations, Listed};
 pub use record::{Generation, NewGeneration};
 pub use restore::{Restored, restore_files};
 pub use writing::{Recorded, RolledBack, record, remove, rollback};

@@ -23,6 +23,15 @@ pub struct Generations {
     directory: PathBuf,
 }
 
+/// One generation of a list.
+#[derive(Debug)]
+pub struct Listed {
+    /// Its number.
+    pub number: u64,
+    /// Its record, or why it cannot be read.
+    pub generation: Result<Generation, GenerationError>,
+}
+
 /// What every format of the record has.
 #[derive(Deserialize)]
 struct Header {
@@ -102,8 +111,9 @@ impl Generations {
     }
 
     /// All of them, by number. One that is damaged does not keep the others from being read.
-    pub fn list(&self) -> Result<Vec<(u64, Result<Generation, GenerationError>)>, GenerationError> {
-        Ok(self.numbers()?.into_iter().map(|number| (number, self.get(number))).collect())
+    pub fn list(&self) -> Result<Vec<Listed>, GenerationError> {
+        let numbers = self.numbers()?.into_iter();
+        Ok(numbers.map(|number| Listed { number, generation: self.get(number) }).collect())
     }
 
     /// Every operation, oldest first.

@@ -153,15 +153,20 @@ pub(super) fn digest(content: &[u8]) -> BlobId {
 }
 
 /// Times as RFC 3339 in UTC.
-mod time_text {
+pub(super) mod time_text {
     use jiff::Timestamp;
     use serde::{Deserialize, Deserializer, Serializer};
 
-    pub(super) fn serialize<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
+    pub(in crate::generation) fn serialize<S: Serializer>(
+        time: &Timestamp,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
         to.collect_str(time)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+    pub(in crate::generation) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Timestamp, D::Error> {
         String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
     }
 }

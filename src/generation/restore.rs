@@ -118,8 +118,9 @@ fn all_held(
     generations: &Generations,
 ) -> Result<BTreeMap<TreePath, BTreeSet<BlobId>>, GenerationError> {
     let mut held: BTreeMap<TreePath, BTreeSet<BlobId>> = BTreeMap::new();
-    for (_, generation) in generations.list()? {
-        for (path, digest) in generation.map(|readable| readable.files).unwrap_or_default() {
+    for listed in generations.list()? {
+        let files = listed.generation.map(|readable| readable.files).unwrap_or_default();
+        for (path, digest) in files {
             held.entry(path).or_default().insert(digest);
         }
     }

@@ -119,7 +119,7 @@ fn a_build_is_recorded_with_all_that_it_came_from() {
     assert_eq!(inputs["catalogues/team.kdl"], b"one team");
     assert_eq!(fs::read(fixture.file("1/roots")).expect("kept"), b"roots\n");
     assert_eq!(fs::read_to_string(fixture.file("current")).expect("kept"), "1\n");
-    assert_eq!(generations.standing().expect("readable"), Standing::Built(1));
+    assert_eq!(generations.standing().expect("readable"), Standing::Built { to: 1 });
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_damaged_generation_is_named_and_the_others_can_be_used() {
     assert!(matches!(fixture.rollback(None), Err(GenerationError::Damaged { .. })));
     assert_eq!(fixture.current(), Some(3));
     let list = fixture.generations.list().expect("listed");
-    let readable: Vec<bool> = list.iter().map(|(_, generation)| generation.is_ok()).collect();
+    let readable: Vec<bool> = list.iter().map(|listed| listed.generation.is_ok()).collect();
     assert_eq!(readable, [true, false, true]);
     fs::write(&record, good.replace("\"format\": 1", "\"format\": 2")).expect("written");
     let error = fixture.generations.get(2).expect_err("newer");
@@ -280,7 +280,7 @@ fn a_crash_at_any_step_leaves_whole_generations_only() {
     assert_eq!(fixture.generations.history().expect("readable").len(), before + 1);
     // After its history, before `current`: what is current is what `current` says.
     fs::write(fixture.file("current"), "4\n").expect("written");
-    assert_eq!(fixture.generations.standing().expect("readable"), Standing::Built(4));
+    assert_eq!(fixture.generations.standing().expect("readable"), Standing::Built { to: 4 });
 }
 
 #[test]
