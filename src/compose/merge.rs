@@ -1,12 +1,13 @@
 //! The merge: entries of all packages by path, each path decided once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::manifest::{Override, Placement};
 use crate::model::{
     BlobId, Entry, Family, Kind, Name, Platform, Tree, TreeBuilder, TreePath, check_windows_path,
 };
 
+use super::decisions::Decisions;
 use super::error::{Collision, ComposeError, Holder, IdleOverride, RefusedPath, windows_reason};
 use super::folding::{Directories, Key, Respelling};
 use super::normal_form;
@@ -45,43 +46,57 @@ pub struct Composed {
     pub warnings: Vec<Warning>,
 }
 
+/// What else the environment is composed for: an override may be needed there only.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Elsewhere {
+    /// The packages that are not among these parts: not selected, or only on other platforms.
+    pub packages: BTreeSet<Name>,
+    /// Whether the environment has other platforms.
+    pub platforms: bool,
+}
+
 /// Something that a person should know and that stops nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
     /// Names that a person cannot tell apart, and other systems may not either.
     #[error("two names are the same after Unicode normalisation: {0}")]
     Alike(Collision),
+    /// An override that decides nothing here, and may elsewhere.
+    #[error("{0}, in this build")]
+    IdleOverride(IdleOverride),
 }
 
 /// A file or link that one package holds at a path.
-struct Claim<'a> {
+pub(super) struct Claim<'a> {
     /// The path as the platform compares it.
-    key: Key,
-    part: usize,
-    entry: &'a Entry,
+    pub(super) key: Key,
+    pub(super) part: usize,
+    pub(super) entry: &'a Entry,
     /// With the directories above it in their decided spelling.
-    path: TreePath,
+    pub(super) path: TreePath,
     /// As the package spells it, where that differs.
-    spelled: Option<TreePath>,
+    pub(super) spelled: Option<TreePath>,
 }
 
 /// Everything that packages hold, by path.
-struct Claims<'a> {
-    family: Family,
-    parts: &'a [Part<'a>],
-    directories: Directories,
+pub(super) struct Claims<'a> {
+    pub(super) family: Family,
+    pub(super) parts: &'a [Part<'a>],
+    pub(super) directories: Directories,
     /// Files and links, sorted by key, then part.
-    contents: Vec<Claim<'a>>,
+    pub(super) contents: Vec<Claim<'a>>,
 }
 
 /// Makes an environment's tree out of its packages and texts. The order of the parts does not
 /// matter; a package is named once. Every path that cannot be placed or decided is reported, not
-/// only the first.
+/// only the first. An override that decides nothing is an error where there is no elsewhere, and
+/// is passed over in silence where its package is not here.
 pub fn compose(
     parts: &[Part<'_>],
     platform: Platform,
     overrides: &[Override],
     texts: Vec<Text>,
+    elsewhere: &Elsewhere,
 ) -> Result<Composed, ComposeError> {
     let mut parts = parts.to_vec();
     parts.sort_by(|a, b| a.name.cmp(b.name));
@@ -95,12 +110,15 @@ pub fn compose(
         Family::Windows => collisions.extend(alike),
         Family::Unix => warnings.extend(alike.into_iter().map(Warning::Alike)),
     }
-    let idle = decided.idle();
+    let mut idle = decided.idle();
+    idle.retain(|idle| !elsewhere.packages.contains(&idle.package));
     if !collisions.is_empty() {
         collisions.sort_by(|a, b| a.path.cmp(&b.path));
         return Err(ComposeError::Collisions { collisions, idle });
     }
-    if !idle.is_empty() {
+    if elsewhere.platforms || !elsewhere.packages.is_empty() {
+        warnings.extend(idle.into_iter().map(Warning::IdleOverride));
+    } else if !idle.is_empty() {
         return Err(ComposeError::IdleOverrides { idle });
     }
     let tree = build(decided.entries, &texts)?;
@@ -156,7 +174,7 @@ impl<'a> Claims<'a> {
         Ok(Self { family, parts, directories, contents })
     }
 
-    fn holder(&self, claim: &Claim<'_>) -> Holder {
+    pub(super) fn holder(&self, claim: &Claim<'_>) -> Holder {
         Holder {
             package: self.parts[claim.part].name.clone(),
             path: claim.spelled.as_ref().unwrap_or(&claim.path).clone(),
@@ -166,7 +184,7 @@ impl<'a> Claims<'a> {
     }
 
     /// Those that hold a path as a directory.
-    fn directory_holders(&self, key: &Key) -> Vec<(usize, Holder)> {
+    pub(super) fn directory_holders(&self, key: &Key) -> Vec<(usize, Holder)> {
         let Some(directory) = self.directories.get(key) else { return Vec::new() };
         let holders = directory.holders.iter().filter_map(|(&part, spelled)| {
             let path = spelled.parse().ok()?;
@@ -232,168 +250,6 @@ fn refusal(
         return Some("is of a kind that trees for Windows do not have".to_owned());
     }
     check_windows_path(path).err().map(|error| windows_reason(&error, platform))
-}
-
-/// What is decided so far, path by path.
-struct Decisions<'c, 'a> {
-    claims: &'c Claims<'a>,
-    overrides: &'c [Override],
-    /// The first override of each path, by index into `overrides`.
-    said: BTreeMap<Key, usize>,
-    /// By index into `overrides`: why it decided nothing; none for those that did.
-    idle: Vec<Option<String>>,
-    /// Directories that lost to a file: all below is gone.
-    buried: BTreeSet<Key>,
-    collisions: Vec<Collision>,
-    entries: Vec<Entry>,
-    /// Files and links that lost to a directory.
-    given_up: BTreeSet<Key>,
-}
-
-impl<'c, 'a> Decisions<'c, 'a> {
-    fn new(claims: &'c Claims<'a>, overrides: &'c [Override]) -> Self {
-        let mut said = BTreeMap::new();
-        let mut idle = Vec::with_capacity(overrides.len());
-        for (at, o) in overrides.iter().enumerate() {
-            let first = said.entry(Key::new(claims.family, o.path.as_str())).or_insert(at);
-            let reason = if *first == at {
-                "no package holds this path"
-            } else {
-                "another line decides this path"
-            };
-            idle.push(Some(reason.to_owned()));
-        }
-        Self {
-            claims,
-            overrides,
-            said,
-            idle,
-            buried: BTreeSet::new(),
-            collisions: Vec::new(),
-            entries: Vec::new(),
-            given_up: BTreeSet::new(),
-        }
-    }
-
-    /// Decides each path. Keys come in their order, so a directory that loses is known before
-    /// anything in it is looked at.
-    fn decide_all(&mut self) {
-        let claims = self.claims;
-        for there in claims.contents.chunk_by(|a, b| a.key == b.key) {
-            if !self.is_buried(there[0].path.as_str()) {
-                self.decide(&there[0].key, there);
-            }
-        }
-        for (key, directory) in claims.directories.spellings() {
-            let gone = self.buried.contains(key) || self.is_buried(&directory.spelling);
-            if !directory.filled
-                && !gone
-                && let Ok(path) = directory.spelling.parse()
-            {
-                self.entries.push(Entry::directory(path));
-            }
-        }
-        for (key, &at) in &self.said {
-            if self.idle[at].is_some() && claims.directories.get(key).is_some() {
-                self.idle[at] = Some(format!(
-                    "\"{}\" is a directory, and directories of several packages are merged",
-                    self.overrides[at].path
-                ));
-            }
-        }
-    }
-
-    fn is_buried(&self, path: &str) -> bool {
-        if self.buried.is_empty() {
-            return false;
-        }
-        let above = path.match_indices('/').map(|(at, _)| &path[..at]);
-        above.into_iter().any(|above| self.buried.contains(&Key::new(self.claims.family, above)))
-    }
-
-    fn decide(&mut self, key: &Key, there: &'c [Claim<'a>]) {
-        let first = &there[0];
-        let directory = self.claims.directory_holders(key);
-        let agreed = directory.is_empty() && there.iter().all(|claim| same(first, claim));
-        let said = self.said.get(key).copied();
-        if agreed {
-            if let Some(at) = said {
-                self.idle[at] = Some(self.why_idle(there, at));
-            }
-            self.keep(first);
-            return;
-        }
-        let Some(at) = said else {
-            self.collide(there, directory);
-            return;
-        };
-        let winner = &self.overrides[at].package;
-        let mut held = there.iter().filter(|claim| self.claims.parts[claim.part].name == winner);
-        match (held.next(), held.next()) {
-            (Some(claim), None) => {
-                self.idle[at] = None;
-                if !directory.is_empty() {
-                    self.buried.insert(key.clone());
-                }
-                self.keep(claim);
-            }
-            (None, _) if directory.iter().any(|(_, holder)| holder.package == *winner) => {
-                self.idle[at] = None;
-                self.given_up.insert(key.clone());
-            }
-            (None, _) => {
-                self.idle[at] = Some(format!("{winner} does not hold this path"));
-                self.collide(there, directory);
-            }
-            (Some(_), Some(_)) => {
-                self.idle[at] = Some(format!("{winner} itself holds this path twice"));
-                self.collide(there, directory);
-            }
-        }
-    }
-
-    fn why_idle(&self, there: &[Claim<'_>], at: usize) -> String {
-        let name = |claim: &Claim<'_>| self.claims.parts[claim.part].name.as_str();
-        match there {
-            [only] if name(only) == self.overrides[at].package.as_str() => {
-                "no other package holds this path".to_owned()
-            }
-            [only] => format!("only {} holds this path", name(only)),
-            _ => "the packages that hold this path hold the same content".to_owned(),
-        }
-    }
-
-    fn keep(&mut self, claim: &Claim<'_>) {
-        let Entry { kind, size, blob, .. } = *claim.entry;
-        if let Some(blob) = blob {
-            self.entries.push(Entry::content(kind, size, blob, claim.path.clone()));
-        }
-    }
-
-    fn collide(&mut self, there: &[Claim<'_>], directory: Vec<(usize, Holder)>) {
-        let mut holders: Vec<(usize, Holder)> =
-            there.iter().map(|claim| (claim.part, self.claims.holder(claim))).collect();
-        holders.extend(directory);
-        holders.sort_by(|a, b| (a.0, &a.1.path).cmp(&(b.0, &b.1.path)));
-        let holders = holders.into_iter().map(|(_, holder)| holder).collect();
-        self.collisions.push(Collision { path: there[0].path.clone(), holders, alike: false });
-    }
-
-    fn idle(&self) -> Vec<IdleOverride> {
-        let mut idle = Vec::new();
-        for (said, reason) in self.overrides.iter().zip(&self.idle) {
-            if let Some(reason) = reason {
-                let (path, package) = (said.path.clone(), said.package.clone());
-                idle.push(IdleOverride { path, package, reason: reason.clone() });
-            }
-        }
-        idle
-    }
-}
-
-/// Whether two claims are one file: path, kind and content.
-fn same(a: &Claim<'_>, b: &Claim<'_>) -> bool {
-    a.path == b.path && a.entry.kind == b.entry.kind && a.entry.blob == b.entry.blob
 }
 
 fn build(entries: Vec<Entry>, texts: &[Text]) -> Result<Tree, ComposeError> {
