@@ -27,6 +27,8 @@ impl Key {
 pub(super) struct Directory {
     /// The byte-smallest spelling of its whole path, once [`Directories::settle`] has run.
     pub(super) spelling: String,
+    /// Whether anything lies in it.
+    pub(super) filled: bool,
     /// Which parts hold it, and how the first entry of each spells it.
     pub(super) holders: BTreeMap<usize, String>,
     /// The spellings of its last part.
@@ -45,19 +47,24 @@ impl Directories {
         Self { family, known: BTreeMap::new() }
     }
 
-    /// Takes in a directory and those above it.
-    pub(super) fn add(&mut self, path: &str, part: usize) {
+    /// Takes in a directory, with or without anything in it, and those above it.
+    pub(super) fn add(&mut self, path: &str, part: usize, filled: bool) {
         let mut rest = Some(path);
+        let mut filled = filled;
         while let Some(path) = rest {
             let parent = path.rsplit_once('/');
             let name = parent.map_or(path, |(_, name)| name);
             let directory =
                 self.known.entry(Key::new(self.family, path)).or_insert_with(|| Directory {
                     spelling: path.to_owned(),
+                    filled,
                     holders: BTreeMap::new(),
                     names: BTreeSet::new(),
                 });
-            let seen = directory.holders.contains_key(&part) && directory.names.contains(name);
+            let seen = directory.filled
+                && directory.holders.contains_key(&part)
+                && directory.names.contains(name);
+            directory.filled |= std::mem::replace(&mut filled, true);
             directory.holders.entry(part).or_insert_with(|| path.to_owned());
             if !directory.names.contains(name) {
                 directory.names.insert(name.to_owned());
@@ -95,19 +102,31 @@ impl Directories {
     pub(super) fn spellings(&self) -> impl Iterator<Item = (&Key, &Directory)> {
         self.known.iter()
     }
+}
 
-    /// A path with the directories above it in their decided spelling.
-    pub(super) fn respell(&self, path: &TreePath) -> TreePath {
-        if self.family == Family::Unix {
-            return path.clone();
+/// Spells paths as was decided. Remembers the last directory, since paths come sorted.
+pub(super) struct Respelling<'a> {
+    directories: &'a Directories,
+    above: String,
+    spelling: Option<&'a str>,
+}
+
+impl<'a> Respelling<'a> {
+    pub(super) const fn new(directories: &'a Directories) -> Self {
+        Self { directories, above: String::new(), spelling: None }
+    }
+
+    /// A path with the directories above it in their decided spelling; none where it is so already.
+    pub(super) fn respell(&mut self, path: &TreePath) -> Option<TreePath> {
+        let Directories { family: Family::Windows, known } = self.directories else { return None };
+        let (above, name) = path.as_str().rsplit_once('/')?;
+        if above != self.above {
+            let directory = known.get(&Key::new(Family::Windows, above));
+            self.spelling = directory.map(|directory| directory.spelling.as_str());
+            above.clone_into(&mut self.above);
         }
-        let Some((above, name)) = path.as_str().rsplit_once('/') else { return path.clone() };
-        match self.known.get(&Key::new(self.family, above)) {
-            Some(directory) if directory.spelling != above => {
-                // Parts of paths that were right, put together: the text is right too.
-                format!("{}/{name}", directory.spelling).parse().unwrap_or_else(|_| path.clone())
-            }
-            _ => path.clone(),
-        }
+        let spelling = self.spelling.filter(|spelling| *spelling != above)?;
+        // Parts of paths that were right, put together, are a right path.
+        format!("{spelling}/{name}").parse().ok()
     }
 }

@@ -1,14 +1,15 @@
 //! The merge: entries of all packages by path, each path decided once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::manifest::{Override, Placement};
 use crate::model::{
     BlobId, Entry, Family, Kind, Name, Platform, Tree, TreeBuilder, TreePath, check_windows_path,
 };
 
+use super::decisions::Decisions;
 use super::error::{Collision, ComposeError, Holder, IdleOverride, RefusedPath, windows_reason};
-use super::folding::{Directories, Key};
+use super::folding::{Directories, Key, Respelling};
 use super::normal_form;
 
 /// The directory of an environment that packages may not write.
@@ -45,40 +46,57 @@ pub struct Composed {
     pub warnings: Vec<Warning>,
 }
 
+/// What else the environment is composed for: an override may be needed there only.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Elsewhere {
+    /// The packages that are not among these parts: not selected, or only on other platforms.
+    pub packages: BTreeSet<Name>,
+    /// Whether the environment has other platforms.
+    pub platforms: bool,
+}
+
 /// Something that a person should know and that stops nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Warning {
     /// Names that a person cannot tell apart, and other systems may not either.
     #[error("two names are the same after Unicode normalisation: {0}")]
     Alike(Collision),
+    /// An override that decides nothing here, and may elsewhere.
+    #[error("{0}, in this build")]
+    IdleOverride(IdleOverride),
 }
 
 /// A file or link that one package holds at a path.
-struct Claim<'a> {
-    part: usize,
-    entry: &'a Entry,
-    /// As the package spells it.
-    spelled: TreePath,
+pub(super) struct Claim<'a> {
+    /// The path as the platform compares it.
+    pub(super) key: Key,
+    pub(super) part: usize,
+    pub(super) entry: &'a Entry,
     /// With the directories above it in their decided spelling.
-    path: TreePath,
+    pub(super) path: TreePath,
+    /// As the package spells it, where that differs.
+    pub(super) spelled: Option<TreePath>,
 }
 
 /// Everything that packages hold, by path.
-struct Claims<'a> {
-    family: Family,
-    parts: &'a [Part<'a>],
-    directories: Directories,
-    contents: BTreeMap<Key, Vec<Claim<'a>>>,
+pub(super) struct Claims<'a> {
+    pub(super) family: Family,
+    pub(super) parts: &'a [Part<'a>],
+    pub(super) directories: Directories,
+    /// Files and links, sorted by key, then part.
+    pub(super) contents: Vec<Claim<'a>>,
 }
 
 /// Makes an environment's tree out of its packages and texts. The order of the parts does not
 /// matter; a package is named once. Every path that cannot be placed or decided is reported, not
-/// only the first.
+/// only the first. An override that decides nothing is an error where there is no elsewhere, and
+/// is passed over in silence where its package is not here.
 pub fn compose(
     parts: &[Part<'_>],
     platform: Platform,
     overrides: &[Override],
     texts: Vec<Text>,
+    elsewhere: &Elsewhere,
 ) -> Result<Composed, ComposeError> {
     let mut parts = parts.to_vec();
     parts.sort_by(|a, b| a.name.cmp(b.name));
@@ -92,12 +110,15 @@ pub fn compose(
         Family::Windows => collisions.extend(alike),
         Family::Unix => warnings.extend(alike.into_iter().map(Warning::Alike)),
     }
-    let idle = decided.idle();
+    let mut idle = decided.idle();
+    idle.retain(|idle| !elsewhere.packages.contains(&idle.package));
     if !collisions.is_empty() {
         collisions.sort_by(|a, b| a.path.cmp(&b.path));
         return Err(ComposeError::Collisions { collisions, idle });
     }
-    if !idle.is_empty() {
+    if elsewhere.platforms || !elsewhere.packages.is_empty() {
+        warnings.extend(idle.into_iter().map(Warning::IdleOverride));
+    } else if !idle.is_empty() {
         return Err(ComposeError::IdleOverrides { idle });
     }
     let tree = build(decided.entries, &texts)?;
@@ -122,12 +143,12 @@ impl<'a> Claims<'a> {
                     continue;
                 }
                 if entry.kind == Kind::Directory {
-                    directories.add(path.as_str(), at);
+                    directories.add(path.as_str(), at, false);
                 }
                 if let Some((parent, _)) = path.as_str().rsplit_once('/')
                     && parent != last_parent
                 {
-                    directories.add(parent, at);
+                    directories.add(parent, at, true);
                     parent.clone_into(&mut last_parent);
                 }
                 placed.push((at, entry, path));
@@ -138,28 +159,32 @@ impl<'a> Claims<'a> {
             return Err(ComposeError::Refused { refused });
         }
         directories.settle();
-        let mut contents: BTreeMap<Key, Vec<Claim<'a>>> = BTreeMap::new();
-        for (part, entry, spelled) in placed {
-            if entry.kind != Kind::Directory {
-                let path = directories.respell(&spelled);
+        let mut respelling = Respelling::new(&directories);
+        let contents = placed.into_iter().filter(|(_, entry, _)| entry.kind != Kind::Directory);
+        let mut contents: Vec<Claim<'a>> = contents
+            .map(|(part, entry, spelled)| {
                 let key = Key::new(family, spelled.as_str());
-                contents.entry(key).or_default().push(Claim { part, entry, spelled, path });
-            }
-        }
+                match respelling.respell(&spelled) {
+                    Some(path) => Claim { key, part, entry, path, spelled: Some(spelled) },
+                    None => Claim { key, part, entry, path: spelled, spelled: None },
+                }
+            })
+            .collect();
+        contents.sort_by(|a, b| a.key.cmp(&b.key));
         Ok(Self { family, parts, directories, contents })
     }
 
-    fn holder(&self, claim: &Claim<'_>) -> Holder {
+    pub(super) fn holder(&self, claim: &Claim<'_>) -> Holder {
         Holder {
             package: self.parts[claim.part].name.clone(),
-            path: claim.spelled.clone(),
+            path: claim.spelled.as_ref().unwrap_or(&claim.path).clone(),
             kind: claim.entry.kind,
             size: claim.entry.size,
         }
     }
 
     /// Those that hold a path as a directory.
-    fn directory_holders(&self, key: &Key) -> Vec<(usize, Holder)> {
+    pub(super) fn directory_holders(&self, key: &Key) -> Vec<(usize, Holder)> {
         let Some(directory) = self.directories.get(key) else { return Vec::new() };
         let holders = directory.holders.iter().filter_map(|(&part, spelled)| {
             let path = spelled.parse().ok()?;
@@ -181,10 +206,11 @@ impl<'a> Claims<'a> {
                 names.push((directory.spelling.clone(), holder));
             }
         }
-        for (key, claims) in &self.contents {
-            if let Some(claim) = claims.iter().find(|claim| !claim.path.as_str().is_ascii())
-                && decided.files.contains(key)
-            {
+        for claim in &self.contents {
+            let left = !claim.path.as_str().is_ascii()
+                && !decided.is_buried(claim.path.as_str())
+                && !decided.given_up.contains(&claim.key);
+            if left {
                 names.push((claim.path.as_str().to_owned(), self.holder(claim)));
             }
         }
@@ -192,7 +218,8 @@ impl<'a> Claims<'a> {
         let mut found = Vec::new();
         for form in names.iter().filter_map(|(name, _)| normal_form::normalised(name)) {
             let key = Key::new(self.family, &form);
-            if let Some(claim) = self.contents.get(&key).and_then(|claims| claims.first()) {
+            let at = self.contents.partition_point(|claim| claim.key < key);
+            if let Some(claim) = self.contents.get(at).filter(|claim| claim.key == key) {
                 found.push((claim.path.as_str().to_owned(), self.holder(claim)));
             } else if let Some((_, holder)) = self.directory_holders(&key).into_iter().next() {
                 found.push((form, holder));
@@ -223,162 +250,6 @@ fn refusal(
         return Some("is of a kind that trees for Windows do not have".to_owned());
     }
     check_windows_path(path).err().map(|error| windows_reason(&error, platform))
-}
-
-/// What is decided so far, path by path.
-struct Decisions<'c, 'a> {
-    claims: &'c Claims<'a>,
-    overrides: Vec<(&'c Override, Key)>,
-    /// By index into `overrides`: why it decided nothing; none for those that did.
-    idle: Vec<Option<String>>,
-    /// Directories that lost to a file: all below is gone.
-    buried: BTreeSet<Key>,
-    collisions: Vec<Collision>,
-    entries: Vec<Entry>,
-    /// The paths that have an entry as file or link.
-    files: BTreeSet<Key>,
-}
-
-impl<'c, 'a> Decisions<'c, 'a> {
-    fn new(claims: &'c Claims<'a>, overrides: &'c [Override]) -> Self {
-        let overrides: Vec<(&Override, Key)> =
-            overrides.iter().map(|o| (o, Key::new(claims.family, o.path.as_str()))).collect();
-        let mut seen = BTreeSet::new();
-        let idle = overrides.iter().map(|(_, key)| {
-            let again = !seen.insert(key);
-            let reason =
-                if again { "another line decides this path" } else { "no package holds this path" };
-            Some(reason.to_owned())
-        });
-        let idle = idle.collect();
-        Self {
-            claims,
-            overrides,
-            idle,
-            buried: BTreeSet::new(),
-            collisions: Vec::new(),
-            entries: Vec::new(),
-            files: BTreeSet::new(),
-        }
-    }
-
-    /// Decides each path. Keys come in their order, so a directory that loses is known before
-    /// anything in it is looked at.
-    fn decide_all(&mut self) {
-        let claims = self.claims;
-        for (key, there) in &claims.contents {
-            if !there.iter().all(|claim| self.is_buried(claim.path.as_str())) {
-                self.decide(key, there);
-            }
-        }
-        for (key, directory) in claims.directories.spellings() {
-            let gone = self.files.contains(key) || self.is_buried(&directory.spelling);
-            if !gone && let Ok(path) = directory.spelling.parse() {
-                self.entries.push(Entry::directory(path));
-            }
-        }
-        for at in 0..self.overrides.len() {
-            let (there, key) = (self.overrides[at].0, &self.overrides[at].1);
-            if self.idle[at].is_some() && claims.directories.get(key).is_some() {
-                self.idle[at] = Some(format!(
-                    "\"{}\" is a directory, and directories of several packages are merged",
-                    there.path
-                ));
-            }
-        }
-    }
-
-    fn is_buried(&self, path: &str) -> bool {
-        if self.buried.is_empty() {
-            return false;
-        }
-        let above = path.match_indices('/').map(|(at, _)| &path[..at]);
-        above.into_iter().any(|above| self.buried.contains(&Key::new(self.claims.family, above)))
-    }
-
-    fn decide(&mut self, key: &Key, there: &'c [Claim<'a>]) {
-        let first = &there[0];
-        let directory = self.claims.directory_holders(key);
-        let agreed = directory.is_empty() && there.iter().all(|claim| same(first, claim));
-        let said = self.overrides.iter().position(|(_, at)| at == key);
-        if agreed {
-            if let Some(at) = said {
-                self.idle[at] = Some(self.why_idle(there, at));
-            }
-            self.keep(key, first);
-            return;
-        }
-        let Some(at) = said else {
-            self.collide(there, directory);
-            return;
-        };
-        let winner = &self.overrides[at].0.package;
-        let mut held = there.iter().filter(|claim| self.claims.parts[claim.part].name == winner);
-        match (held.next(), held.next()) {
-            (Some(claim), None) => {
-                self.idle[at] = None;
-                if !directory.is_empty() {
-                    self.buried.insert(key.clone());
-                }
-                self.keep(key, claim);
-            }
-            (None, _) if directory.iter().any(|(_, holder)| holder.package == *winner) => {
-                self.idle[at] = None;
-            }
-            (None, _) => {
-                self.idle[at] = Some(format!("{winner} does not hold this path"));
-                self.collide(there, directory);
-            }
-            (Some(_), Some(_)) => {
-                self.idle[at] = Some(format!("{winner} itself holds this path twice"));
-                self.collide(there, directory);
-            }
-        }
-    }
-
-    fn why_idle(&self, there: &[Claim<'_>], at: usize) -> String {
-        let name = |claim: &Claim<'_>| self.claims.parts[claim.part].name.as_str();
-        match there {
-            [only] if name(only) == self.overrides[at].0.package.as_str() => {
-                "no other package holds this path".to_owned()
-            }
-            [only] => format!("only {} holds this path", name(only)),
-            _ => "the packages that hold this path hold the same content".to_owned(),
-        }
-    }
-
-    fn keep(&mut self, key: &Key, claim: &Claim<'_>) {
-        let Entry { kind, size, blob, .. } = *claim.entry;
-        if let Some(blob) = blob {
-            self.entries.push(Entry::content(kind, size, blob, claim.path.clone()));
-            self.files.insert(key.clone());
-        }
-    }
-
-    fn collide(&mut self, there: &[Claim<'_>], directory: Vec<(usize, Holder)>) {
-        let mut holders: Vec<(usize, Holder)> =
-            there.iter().map(|claim| (claim.part, self.claims.holder(claim))).collect();
-        holders.extend(directory);
-        holders.sort_by(|a, b| (a.0, &a.1.path).cmp(&(b.0, &b.1.path)));
-        let holders = holders.into_iter().map(|(_, holder)| holder).collect();
-        self.collisions.push(Collision { path: there[0].path.clone(), holders, alike: false });
-    }
-
-    fn idle(&self) -> Vec<IdleOverride> {
-        let mut idle = Vec::new();
-        for ((said, _), reason) in self.overrides.iter().zip(&self.idle) {
-            if let Some(reason) = reason {
-                let (path, package) = (said.path.clone(), said.package.clone());
-                idle.push(IdleOverride { path, package, reason: reason.clone() });
-            }
-        }
-        idle
-    }
-}
-
-/// Whether two claims are one file: path, kind and content.
-fn same(a: &Claim<'_>, b: &Claim<'_>) -> bool {
-    a.path == b.path && a.entry.kind == b.entry.kind && a.entry.blob == b.entry.blob
 }
 
 fn build(entries: Vec<Entry>, texts: &[Text]) -> Result<Tree, ComposeError> {

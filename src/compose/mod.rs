@@ -5,6 +5,7 @@
 //! `.drystone/` lie the texts that describe the environment, and nothing else. This room works on
 //! trees alone: it reads no file and writes none.
 
+mod decisions;
 mod difference;
 mod environment_reading;
 mod environment_text;
@@ -23,7 +24,7 @@ pub use difference::{
 pub use environment_reading::{DescribedEnvironment, ENVIRONMENT_TEXT};
 pub use environment_text::{DescribedPackage, EnvironmentText};
 pub use error::{Collision, ComposeError, Holder, IdleOverride, RefusedPath};
-pub use merge::{Composed, Part, Text, Warning, compose};
+pub use merge::{Composed, Elsewhere, Part, Text, Warning, compose};
 pub use path_budget::{
     NOMINAL_ROOT_UNITS, TooLong, check_path_budget, realised_root_units, require_path_budget,
 };

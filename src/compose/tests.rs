@@ -59,7 +59,7 @@ fn composed(
         .iter()
         .map(|(at, package)| Override { path: path(at), package: name(package) })
         .collect();
-    compose(&parts, platform, &overrides, Vec::new())
+    compose(&parts, platform, &overrides, Vec::new(), &Elsewhere::default())
 }
 
 fn paths(composed: &Composed) -> Vec<&str> {
@@ -152,6 +152,21 @@ fn an_override_that_decides_nothing_is_an_error_and_says_why() {
     let text = error.to_string();
     assert!(matches!(error, ComposeError::Collisions { .. }));
     assert!(text.contains("override \"x\" \"c\": c does not hold this path"), "{text}");
+}
+
+#[test]
+fn an_override_that_is_needed_elsewhere_only_stops_nothing() {
+    let (a, held) = (name("a"), tree(&[("x", "1")]));
+    let parts = [Part { name: &a, placement: &Placement::Top, tree: &held }];
+    let said = [Override { path: path("x"), package: name("optional") }];
+    let without = Elsewhere { packages: [name("optional")].into(), platforms: false };
+    let made = compose(&parts, LINUX, &said, Vec::new(), &without).expect("nothing to decide");
+    assert!(made.warnings.is_empty());
+    let said = [Override { path: path("x"), package: name("a") }];
+    for elsewhere in [without, Elsewhere { platforms: true, ..Elsewhere::default() }] {
+        let made = compose(&parts, LINUX, &said, Vec::new(), &elsewhere).expect("a warning");
+        assert!(matches!(made.warnings[..], [Warning::IdleOverride(_)]));
+    }
 }
 
 #[test]
@@ -300,12 +315,13 @@ fn the_environment_s_text_is_in_the_tree_and_the_same_everywhere() {
       ]
     }
     "#);
-    let made = compose(&[], WINDOWS, &[], vec![text.clone()]).expect("a tree");
+    let made =
+        compose(&[], WINDOWS, &[], vec![text.clone()], &Elsewhere::default()).expect("a tree");
     let entry = made.tree.get(&text.path).expect("the text's entry");
     let digest = *blake3::hash(&text.content).as_bytes();
     assert_eq!(entry.blob, Some(BlobId::from_bytes(digest)));
     let outside = Text { path: path("x"), content: Vec::new() };
-    assert!(compose(&[], WINDOWS, &[], vec![outside]).is_err());
+    assert!(compose(&[], WINDOWS, &[], vec![outside], &Elsewhere::default()).is_err());
 }
 
 #[test]

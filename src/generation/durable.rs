@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::store::LockedDirectory;
@@ -37,8 +37,27 @@ pub(super) fn write_new(path: &Path, content: &[u8]) -> Result<(), GenerationErr
     file.sync_all().step("write to the disk", path)
 }
 
+/// A line that was added and may not be on the disk yet.
+#[must_use = "a line that was not synced may be lost"]
+pub(super) struct Appended {
+    file: fs::File,
+    path: PathBuf,
+    is_first: bool,
+}
+
+impl Appended {
+    /// Waits until the line is on the disk.
+    pub(super) fn sync(self) -> Result<(), GenerationError> {
+        self.file.sync_all().step("write to the disk", &self.path)?;
+        match self.path.parent() {
+            Some(parent) if self.is_first => sync_directory(parent),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Adds a line to a file that only grows. What a crash left of a line before it is cut off first.
-pub(super) fn append_line(path: &Path, line: &str) -> Result<(), GenerationError> {
+pub(super) fn append_line(path: &Path, line: &str) -> Result<Appended, GenerationError> {
     let there = match fs::read(path) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -53,11 +72,7 @@ pub(super) fn append_line(path: &Path, line: &str) -> Result<(), GenerationError
     file.set_len(whole as u64).step("cut", path)?;
     io::Seek::seek(&mut file, io::SeekFrom::End(0)).step("write", path)?;
     file.write_all(line.as_bytes()).step("write", path)?;
-    file.sync_all().step("write to the disk", path)?;
-    match path.parent() {
-        Some(parent) if there.is_empty() => sync_directory(parent),
-        _ => Ok(()),
-    }
+    Ok(Appended { file, path: path.to_owned(), is_first: there.is_empty() })
 }
 
 /// Makes a directory for its owner alone.

@@ -121,11 +121,11 @@ pub(super) fn parse(text: &[u8]) -> Result<Vec<Operation>, (usize, String)> {
         .collect()
 }
 
-/// Adds an operation, durably.
+/// Adds an operation.
 pub(super) fn append(
     place: &dyn durable::Place,
     operation: &Operation,
-) -> Result<(), GenerationError> {
+) -> Result<durable::Appended, GenerationError> {
     durable::append_line(&place.path().join(reading::HISTORY), &operation.line())
 }
 

@@ -13,8 +13,9 @@
 //! ```
 //!
 //! Numbers are never used again, also after a generation was removed. A generation is staged beside
-//! its place, made durable and renamed; then the history gets its line; then `current` is replaced.
-//! A crash between any two of these leaves every generation whole and `current` on one of them.
+//! its place, made durable and renamed; then the history gets its line and `current` is replaced. A
+//! crash at any instant leaves every generation whole and `current` on one of them; all is on the
+//! disk when the operation ends.
 //! Reading takes no lock. Writing takes the environment's locked directory.
 
 mod durable;

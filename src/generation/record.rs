@@ -139,6 +139,11 @@ impl Generation {
             && self.files == other.files
     }
 
+    /// The plain BLAKE3 digest of the lock's bytes as they were handed in.
+    pub fn lock_digest(&self) -> Option<BlobId> {
+        self.files.get(LOCK).copied()
+    }
+
     /// The text of `generation.json`.
     pub(super) fn text(&self) -> Result<Vec<u8>, serde_json::Error> {
         let mut text = serde_json::to_vec_pretty(self)?;

@@ -113,6 +113,7 @@ fn a_build_is_recorded_with_all_that_it_came_from() {
     assert_eq!(made.packages[&name("zluda")].version.as_str(), "1.1");
     assert_eq!(generations.manifest(&made).expect("kept"), b"one");
     assert_eq!(generations.lock(&made).expect("kept"), b"lock\n");
+    assert_eq!(made.lock_digest(), Some(super::record::digest(b"lock\n")));
     assert_eq!(generations.plan(&made, &name("hello")).expect("kept"), Some(b"{}".to_vec()));
     assert_eq!(generations.plan(&made, &name("other")).expect("no error"), None);
     let inputs = generations.inputs(&made).expect("kept");
@@ -352,4 +353,93 @@ fn restoring_writes_manifest_inputs_and_lock_and_loses_nothing() {
     fs::write(at("env.kdl"), "more work").expect("written");
     let restored = restore(&second, true).expect("forced");
     assert_eq!(restored.kept, [at("env.kdl.before-rollback-2")]);
+}
+
+/// Replaces nothing: what a crash before the last step leaves.
+struct Failing<'a>(&'a Path);
+
+impl Place for Failing<'_> {
+    fn path(&self) -> &Path {
+        self.0
+    }
+
+    fn replace(&self, name: &str, _: &[u8]) -> Result<(), GenerationError> {
+        let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        Err(GenerationError::Io { step: "replace", path: self.0.join(name), source })
+    }
+}
+
+#[test]
+fn where_the_switch_fails_what_was_current_stays_so() {
+    let fixture = fixture();
+    fixture.build(1);
+    fixture.build(2);
+    let failing = Failing(&fixture.place.0);
+    let new = new_generation(3, "three");
+    assert!(record_with(&failing, &new, "").is_err());
+    assert_eq!(fixture.current(), Some(2));
+    assert!(fixture.generations.get(3).is_ok(), "whole, though not current");
+    assert!(rollback_in(&failing, None, time(9)).is_err());
+    assert_eq!(fixture.current(), Some(2));
+    assert_eq!(fixture.generations.standing().expect("readable"), Standing::Built { to: 2 });
+    let again = record_with(&fixture.place, &new, "").expect("recorded");
+    assert!(matches!(again, Recorded::Made(made) if made.number == 4 && made.parent == Some(2)));
+}
+
+#[test]
+fn the_formats_of_record_and_history_are_these() {
+    let fixture = fixture();
+    fixture.build(1);
+    fixture.build(2);
+    fixture.rollback(None).expect("a parent");
+    remove_in(&fixture.place, 2, time(101)).expect("removed");
+    let history = fs::read_to_string(fixture.file("history")).expect("there");
+    insta::assert_snapshot!(history, @r#"
+    {"format":1,"time":"1970-01-01T00:00:01Z","operation":"build","from":null,"to":1}
+    {"format":1,"time":"1970-01-01T00:00:02Z","operation":"build","from":1,"to":2}
+    {"format":1,"time":"1970-01-01T00:01:40Z","operation":"rollback","from":2,"to":1}
+    {"format":1,"time":"1970-01-01T00:01:41Z","operation":"remove","generation":2}
+    "#);
+    let record = fs::read_to_string(fixture.file("1/generation.json")).expect("there");
+    let record = record.replace(env!("CARGO_PKG_VERSION"), "<version>");
+    let record = record.replace(&TreeId::from_bytes([1; 32]).to_string(), "<digest>");
+    insta::assert_snapshot!(record, @r#"
+    {
+      "format": 1,
+      "number": 1,
+      "parent": null,
+      "created": "1970-01-01T00:00:01Z",
+      "drystone": "<version>",
+      "platform": "x86_64-linux",
+      "foreign": false,
+      "tree": "<digest>",
+      "root": "<digest>",
+      "inputs": "<digest>",
+      "catalogue": "2026-12",
+      "selection": [
+        "libtorch"
+      ],
+      "packages": {
+        "zluda": {
+          "version": "1.1",
+          "node": "<digest>",
+          "tree": "<digest>"
+        }
+      },
+      "realised": "1-env",
+      "hosts": {
+        "hip-sdk": "/opt/rocm"
+      },
+      "machine": {
+        "os": "linux"
+      },
+      "files": {
+        "inputs/catalogues/team.kdl": "blake3:3de24ccd8ebcf260d9ecb80cdbc14bf6f72718590f948c7c3e99d9a7549f36b2",
+        "lock.kdl": "blake3:df1992e70e1b83abb316f1602e82c031481e1d1bcfe4b38187530b840d37beef",
+        "manifest.kdl": "blake3:d33fb48ab5adff269ae172b29a6913ff04f6f266207a7a8e976f2ecd571d4492",
+        "plans/hello.json": "blake3:6e46dd10defc9b56c29a6ec56b508c21f54c08192194e4df25bf36f0c9c3c279",
+        "roots": "blake3:27fbcf642329f3fe2affdb929e65cd8dde60003b439c2dc43b50893f79098df8"
+      }
+    }
+    "#);
 }

@@ -88,8 +88,7 @@ pub(super) fn record_with(
     sweep(place.path())?;
     stage(place.path(), &generation, &files)?;
     let action = Action::Build { from: there, to: number };
-    history::append(place, &Operation { time: new.created, action })?;
-    switch(place, number)?;
+    switch(place, number, &Operation { time: new.created, action })?;
     Ok(Recorded::Made(generation))
 }
 
@@ -112,8 +111,7 @@ pub(super) fn rollback_in(
         }
     };
     if from != Some(to) {
-        history::append(place, &Operation { time, action: Action::Rollback { from, to } })?;
-        switch(place, to)?;
+        switch(place, to, &Operation { time, action: Action::Rollback { from, to } })?;
     }
     Ok(RolledBack { from, to })
 }
@@ -132,7 +130,7 @@ pub(super) fn remove_in(
         return Err(GenerationError::Unknown { number, numbers });
     }
     let action = Action::Remove { generation: number };
-    history::append(place, &Operation { time, action })?;
+    history::append(place, &Operation { time, action })?.sync()?;
     let aside = place.path().join(format!("{number}{STAGED}removed"));
     durable::rename(&generations.path(number), &aside)?;
     fs::remove_dir_all(&aside).step("remove", &aside)
@@ -156,9 +154,16 @@ fn next_number(generations: &Generations, current: Option<u64>) -> Result<u64, G
     Ok(there.max(known).max(current.unwrap_or(0)) + 1)
 }
 
-/// The one step that readers see: `current` names another generation.
-fn switch(place: &dyn Place, number: u64) -> Result<(), GenerationError> {
-    place.replace(CURRENT, format!("{number}\n").as_bytes())
+/// Says an operation in the history and takes the one step that readers see: `current` names another
+/// generation. The disk is waited for once for both; where a crash loses the line, `current` is the
+/// truth all the same.
+fn switch(place: &dyn Place, number: u64, operation: &Operation) -> Result<(), GenerationError> {
+    let appended = history::append(place, operation)?;
+    std::thread::scope(|scope| {
+        let line = scope.spawn(|| appended.sync());
+        place.replace(CURRENT, format!("{number}\n").as_bytes())?;
+        line.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// The files of a generation beside its record.

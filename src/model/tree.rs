@@ -270,7 +270,14 @@ impl TreeBuilder {
     /// The tree. Directories that turned out not to be empty lose their line.
     pub fn finish(mut self) -> Result<Tree, TreeError> {
         let mut filled = Vec::new();
+        let mut checked = None;
         for path in self.entries.keys() {
+            // Neighbours mostly lie in one directory: what is above them is looked at once.
+            let parent = path.as_str().rsplit_once('/').map(|(parent, _)| parent);
+            if parent == checked {
+                continue;
+            }
+            checked = parent;
             for above in path.ancestors() {
                 match self.entries.get(above) {
                     Some(entry) if entry.kind == Kind::Directory => filled.push(entry.path.clone()),

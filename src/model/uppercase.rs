@@ -199,6 +199,12 @@ const RUNS: [(u16, u16, u16, i32); 190] = [
 
 /// The unit's simple uppercase, or the unit itself where it has none.
 pub(super) fn uppercase(unit: u16) -> u16 {
+    // Nearly every name is ASCII; the table says the same of it.
+    if let Ok(ascii) = u8::try_from(unit)
+        && ascii.is_ascii()
+    {
+        return u16::from(ascii.to_ascii_uppercase());
+    }
     let end = RUNS.partition_point(|&(first, ..)| first <= unit);
     if let Some(&(first, last, step, offset)) = end.checked_sub(1).and_then(|at| RUNS.get(at))
         && unit <= last
