@@ -147,6 +147,21 @@ fn changes_between_two_locks_are_listed() {
 }
 
 #[test]
+fn the_versions_of_a_lock_are_what_resolving_again_favours() {
+    let (mut shelf, mut environment) = sample();
+    environment.uses[1].range = range("*");
+    let old = make(&shelf, &environment, None);
+    shelf = shelf.package("cudnn", vec![package_version("8.9", &[]), package_version("8.10", &[])]);
+    let version = |favoured| {
+        let graph = resolve(&environment, WINDOWS, shelf.available(), &favoured).expect("a graph");
+        let cudnn = graph.packages().find(|one| *one.name == name("cudnn")).expect("cudnn");
+        cudnn.version.version.to_string()
+    };
+    assert_eq!(version(old.versions(WINDOWS)), "8.9");
+    assert_eq!(version(BTreeMap::new()), "8.10");
+}
+
+#[test]
 fn a_lock_answers_who_needs_what() {
     let lock = golden();
     let section = &lock.platforms[&WINDOWS];
