@@ -178,6 +178,18 @@ fn a_lock_answers_who_needs_what() {
 }
 
 #[test]
+fn a_build_takes_what_is_not_optional_and_what_is_asked_for_with_its_needs() {
+    let lock = golden();
+    let selected = |with: &[&str]| -> Vec<String> {
+        let with = with.iter().map(|text| name(text)).collect();
+        lock.platforms[&WINDOWS].selected(&with).iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(selected(&[]), ["zluda"]);
+    assert_eq!(selected(&["libtorch"]), ["cudnn", "libtorch", "zluda"]);
+    assert_eq!(selected(&["absent", "hip-sdk"]), ["zluda"]);
+}
+
+#[test]
 fn saving_writes_once_and_leaves_equal_files_alone() {
     let directory = tempfile::tempdir().expect("a directory");
     let path = lock_path(directory.path(), &name("team"));
