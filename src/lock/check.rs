@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::keys;
+use super::keys::{self, applies};
 use super::model::{Lock, LockedPlatform};
 use crate::manifest::{Application, Environment, HostUse, Use};
 use crate::model::{InputsDigest, Name, Platform, Range, Version};
@@ -101,10 +101,6 @@ pub fn check(
         found.push(Disagreement::Inputs);
     }
     if found.is_empty() { Ok(()) } else { Err(found) }
-}
-
-fn applies(only: Option<Platform>, platform: Platform) -> bool {
-    only.is_none_or(|only| only == platform)
 }
 
 fn compare_packages(

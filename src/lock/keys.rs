@@ -88,7 +88,8 @@ pub(super) fn host_id(platform: Platform, host: &LockedHost) -> NodeId {
     )
 }
 
-fn applies(only: Option<Platform>, platform: Platform) -> bool {
+/// Whether something that may be for one platform only is for this one.
+pub(super) fn applies(only: Option<Platform>, platform: Platform) -> bool {
     only.is_none_or(|only| only == platform)
 }
 

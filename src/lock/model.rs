@@ -56,7 +56,7 @@ pub struct LockedPackage {
     pub optional: bool,
     /// Whether the environment itself asks for it.
     pub direct: bool,
-    /// Its digest; [`super::keys`] says over what. URLs, `optional`, `direct` and `tree` are not in it.
+    /// Its digest; `docs/format.md` says over what. URLs, `optional`, `direct` and `tree` are not in it.
     pub id: NodeId,
     /// What the store keeps its tree under.
     pub unpack_key: UnpackKey,
@@ -89,7 +89,7 @@ pub struct LockedHost {
     pub name: Name,
     /// Whether the environment itself asks for it.
     pub direct: bool,
-    /// Its digest; [`super::keys`] says over what.
+    /// Its digest; `docs/format.md` says over what.
     pub id: NodeId,
     /// The versions that will do: what the manifest says and what packages require.
     pub range: Range,

@@ -1,4 +1,6 @@
-//! Who needs what in a lock: for `why` and `graph`.
+//! Who needs what in a lock: for `why`, `graph` and what a build selects.
+
+use std::collections::BTreeSet;
 
 use super::model::LockedPlatform;
 use crate::model::Name;
@@ -22,6 +24,24 @@ impl LockedPlatform {
     pub fn is_direct(&self, name: &Name) -> bool {
         self.packages.get(name).is_some_and(|package| package.direct)
             || self.hosts.get(name).is_some_and(|host| host.direct)
+    }
+
+    /// The packages that a build takes: those that are not optional, those named in `with`, and what
+    /// they depend on. Names in `with` that are no packages of the lock select nothing.
+    pub fn selected<'a>(&'a self, with: &BTreeSet<Name>) -> BTreeSet<&'a Name> {
+        let mut waiting: Vec<&Name> = self
+            .packages
+            .values()
+            .filter(|package| !package.optional || with.contains(&package.name))
+            .map(|package| &package.name)
+            .collect();
+        let mut selected = BTreeSet::new();
+        while let Some(name) = waiting.pop() {
+            if self.packages.contains_key(name) && selected.insert(name) {
+                waiting.extend(self.depends(name));
+            }
+        }
+        selected
     }
 
     /// Every path from what the environment asks for to a node, sorted, the node itself at the end

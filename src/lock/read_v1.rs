@@ -200,7 +200,7 @@ fn check_seal(facts: &Facts<'_>, expected: &str) -> Result<()> {
     if found == expected {
         return Ok(());
     }
-    Err(Fault::new(facts.at, "its lines are not those that were sealed"))
+    Err(Fault::new(facts.at, "its seal does not match its lines"))
 }
 
 fn decode_provides(facts: &Facts<'_>) -> Result<Vec<Provided>> {

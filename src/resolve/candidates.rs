@@ -139,22 +139,11 @@ impl<'a, 'f> Finder<'a, 'f> {
     /// Why a package that is asked for by name cannot be had.
     fn why_no_package(&self, demand: &Demand) -> ResolveError {
         let Some(package) = self.available.packages.get(&demand.name) else {
-            let known = self.available.packages.keys();
-            let help = if self.available.hosts.contains_key(&demand.name) {
-                format!(
-                    "only the machine can supply it: declare it by host \"{}\" \"…\"",
-                    demand.name
-                )
-            } else {
-                nearest(&demand.name, known).map_or_else(
-                    || "describe it in the manifest or a catalogue: package \"…\" { … }".to_owned(),
-                    |near| format!("did you mean \"{near}\"?"),
-                )
-            };
             return ResolveError::UnknownName {
                 name: demand.name.clone(),
                 by: Box::new(demand.by.clone()),
-                help,
+                missing: "no package has that name",
+                help: self.instead_of_package(&demand.name),
             };
         };
         let fitting = package.versions.iter().rfind(|one| demand.range.contains(&one.version));
@@ -174,12 +163,25 @@ impl<'a, 'f> Finder<'a, 'f> {
         }
     }
 
+    /// What to write where a name that is no package stands in a `use`.
+    fn instead_of_package(&self, name: &Name) -> String {
+        if self.available.hosts.contains_key(name) {
+            return format!("only the machine can supply it; declare it: host \"{name}\" \"…\"");
+        }
+        if let Some(package) = self.providers.get(name).and_then(|packages| packages.first()) {
+            return format!("use \"{}\", which provides it", package.name);
+        }
+        nearest(name, self.available.packages.keys()).map_or_else(
+            || format!("describe it in the manifest or a catalogue: package \"{name}\" {{ … }}"),
+            |near| format!("did you mean \"{near}\"?"),
+        )
+    }
+
     /// Why nothing meets a requirement.
     fn why_nothing(&self, state: &State<'a>, demand: &Demand) -> ResolveError {
-        let declared = state
-            .hosts
-            .iter()
-            .find(|(_, host)| host.description.provides.iter().any(|one| one.name == demand.name));
+        let declared = state.hosts.iter().find(|(_, host)| {
+            host.description.provides.iter().any(|one| provided_fits(one, demand))
+        });
         if let Some((name, _)) = declared {
             return host_conflict(state, name, demand);
         }
@@ -217,26 +219,30 @@ impl<'a, 'f> Finder<'a, 'f> {
         self.why_no_package(demand)
     }
 
-    /// Which package versions provide a name, in words.
+    /// Which package versions and host components provide a name at a version, in words.
     fn provided(&self, name: &Name) -> Vec<String> {
+        let hosts = self.available.hosts.values().flat_map(|host| {
+            let offers = host.provides.iter().filter(|one| one.name == *name);
+            let fixed = offers.filter_map(|one| one.version.as_ref());
+            fixed.map(move |at| format!("host \"{}\" provides {at}", host.name))
+        });
         let packages = self.providers.get(name).into_iter().flatten();
         let versions = packages
             .flat_map(|package| package.versions.iter().map(move |version| (package, version)));
-        versions
-            .flat_map(|(package, version)| {
-                let offers = version.provides.iter().filter(|one| one.name == *name);
-                offers.map(move |one| {
-                    let at = one.version.as_ref().unwrap_or(&version.version);
-                    let lacks = version.source(self.platform).is_none();
-                    let no_source = if lacks {
-                        format!(" (no source for {})", self.platform)
-                    } else {
-                        String::new()
-                    };
-                    format!("\"{}\" {} provides {at}{no_source}", package.name, version.version)
-                })
+        let packages = versions.flat_map(|(package, version)| {
+            let offers = version.provides.iter().filter(|one| one.name == *name);
+            offers.map(move |one| {
+                let at = one.version.as_ref().unwrap_or(&version.version);
+                let lacks = version.source(self.platform).is_none();
+                let no_source = if lacks {
+                    format!(" (no source for {})", self.platform)
+                } else {
+                    String::new()
+                };
+                format!("\"{}\" {} provides {at}{no_source}", package.name, version.version)
             })
-            .collect()
+        });
+        packages.chain(hosts).collect()
     }
 
     fn unknown_name(&self, demand: &Demand) -> ResolveError {
@@ -252,6 +258,7 @@ impl<'a, 'f> Finder<'a, 'f> {
         ResolveError::UnknownName {
             name: demand.name.clone(),
             by: Box::new(demand.by.clone()),
+            missing: "no package, host component or `provides` has that name",
             help,
         }
     }

@@ -27,12 +27,15 @@ impl fmt::Display for Asker {
 pub struct Asked {
     /// Who.
     pub by: Asker,
+    /// For what: the name itself, or what it provides.
+    pub name: Name,
     /// For which versions.
     pub range: Range,
 }
 
-fn asked_lines(name: &Name, asked: &[Asked]) -> String {
-    let line = |asked: &Asked| format!("\n  {} asks for \"{name}\" {}", asked.by, asked.range);
+fn asked_lines(asked: &[Asked]) -> String {
+    let line =
+        |asked: &Asked| format!("\n  {} asks for \"{}\" {}", asked.by, asked.name, asked.range);
     asked.iter().map(line).collect()
 }
 
@@ -44,13 +47,15 @@ fn joined<T: fmt::Display>(items: &[T]) -> String {
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum ResolveError {
     /// Nothing has this name.
-    #[error("{by} asks for \"{name}\", and no package, host component or `provides` has that name")]
+    #[error("{by} asks for \"{name}\", and {missing}")]
     #[diagnostic(code(drystone::resolve::unknown_name))]
     UnknownName {
         /// The name.
         name: Name,
         /// Who asks.
         by: Box<Asker>,
+        /// What was looked for and is not there, in words.
+        missing: &'static str,
         /// The nearest name, or where names come from.
         #[help]
         help: String,
@@ -114,7 +119,7 @@ pub enum ResolveError {
         provided: Vec<String>,
     },
     /// Versions that exist, but none that all take.
-    #[error("no version of \"{name}\" suits all who ask for it; there are: {}{}", joined(.versions), asked_lines(.name, .asked))]
+    #[error("no version of \"{name}\" suits all who ask for it; there are: {}{}", joined(.versions), asked_lines(.asked))]
     #[diagnostic(
         code(drystone::resolve::conflict),
         help("change one of these so that one version suits all")
@@ -128,7 +133,7 @@ pub enum ResolveError {
         versions: Vec<Version>,
     },
     /// What is asked of a host component cannot hold at once.
-    #[error("no version of host \"{name}\" suits all who ask for it{}", asked_lines(.name, .asked))]
+    #[error("no version of host \"{name}\" suits all who ask for it{}", asked_lines(.asked))]
     #[diagnostic(
         code(drystone::resolve::host_conflict),
         help("change the `host` line, or use packages that require the same versions")
@@ -189,5 +194,8 @@ pub enum ResolveError {
         environment: Name,
         /// How many.
         steps: u32,
+        /// The complaint that the search came furthest with.
+        #[source]
+        furthest: Option<Box<ResolveError>>,
     },
 }

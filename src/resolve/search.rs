@@ -12,7 +12,7 @@ use crate::manifest::{Environment, HostDescription, PackageVersion, Source};
 use crate::model::{Name, Platform, Range, Version};
 
 /// Enough for any stack written by hand; a search that needs more would take too long to wait for.
-const MOST_STEPS: u32 = 100_000;
+const MOST_STEPS: u32 = 20_000;
 
 /// Something that has to be met.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +24,7 @@ pub(super) struct Demand {
 
 impl Demand {
     pub(super) fn asked(&self) -> Asked {
-        Asked { by: self.by.clone(), range: self.range.clone() }
+        Asked { by: self.by.clone(), name: self.name.clone(), range: self.range.clone() }
     }
 }
 
@@ -150,8 +150,15 @@ pub(super) fn run<'a>(
             }
         }
     }
-    let gave_up = ResolveError::GaveUp { environment: environment.name.clone(), steps: MOST_STEPS };
-    Err(if choices.is_empty() { furthest.map_or(gave_up, |(_, error)| error) } else { gave_up })
+    let furthest = furthest.map(|(_, error)| error);
+    Err(match furthest {
+        Some(error) if choices.is_empty() => error,
+        furthest => ResolveError::GaveUp {
+            environment: environment.name.clone(),
+            steps: MOST_STEPS,
+            furthest: furthest.map(Box::new),
+        },
+    })
 }
 
 fn go_back<'a>(choices: &mut Vec<Choice<'a>>) -> Option<State<'a>> {
@@ -185,7 +192,11 @@ fn begin<'a>(
             asked: Vec::new(),
         });
         declared.range = declared.range.and(&host.range);
-        declared.asked.push(Asked { by: by.clone(), range: host.range.clone() });
+        declared.asked.push(Asked {
+            by: by.clone(),
+            name: name.clone(),
+            range: host.range.clone(),
+        });
         if declared.range.is_empty() {
             return Err(ResolveError::HostConflict {
                 name: name.clone(),

@@ -1,8 +1,10 @@
 //! What resolving chooses, and how it says that it cannot.
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
 
 use miette::Diagnostic;
+use proptest::prelude::*;
 
 use super::sample::{
     LINUX, Shelf, WINDOWS, environment, name, package_version as at, stack, version,
@@ -93,12 +95,25 @@ fn versions_that_do_not_exist_and_misspelt_names_are_explained() {
     help: ask for one of these, or describe that version in the manifest or a catalogue
     "#);
     insta::assert_snapshot!(complaint(&shelf, &environment(&["use zulda 6"])), @r#"
-    environment "team" asks for "zulda", and no package, host component or `provides` has that name
+    environment "team" asks for "zulda", and no package has that name
     help: did you mean "zluda"?
+    "#);
+    insta::assert_snapshot!(complaint(&shelf, &environment(&["use cuda-driver 13.0"])), @r#"
+    environment "team" asks for "cuda-driver", and no package has that name
+    help: use "zluda", which provides it
+    "#);
+    insta::assert_snapshot!(complaint(&shelf, &environment(&["use hip-sdk 6.4"])), @r#"
+    environment "team" asks for "hip-sdk", and no package has that name
+    help: only the machine can supply it; declare it: host "hip-sdk" "…"
     "#);
     insta::assert_snapshot!(complaint(&shelf, &environment(&["host hip-sdc 6"])), @r#"
     environment "team" declares host "hip-sdc", which no catalogue describes
     help: did you mean "hip-sdk"?
+    "#);
+    let misspelt = shelf.clone().package("app", vec![at("1", &["requires hip-runtim *"])]);
+    insta::assert_snapshot!(complaint(&misspelt, &environment(&["use app 1"])), @r#"
+    package "app" 1 asks for "hip-runtim", and no package, host component or `provides` has that name
+    help: did you mean "hip-runtime"?
     "#);
     let asking = shelf.package("app", vec![at("1", &["requires cuda-driver >=14"])]);
     insta::assert_snapshot!(complaint(&asking, &environment(&["use app 1"])), @r#"
@@ -123,7 +138,7 @@ fn a_host_range_that_cannot_hold_names_both_sides() {
     insta::assert_snapshot!(complaint(&shelf, &wanted), @r#"
     no version of host "hip-sdk" suits all who ask for it
       environment "team" asks for "hip-sdk" 5.7.*
-      package "zluda" 6-preview.69 asks for "hip-sdk" >=6, <8
+      package "zluda" 6-preview.69 asks for "hip-runtime" >=6, <8
     help: change the `host` line, or use packages that require the same versions
     "#);
 }
@@ -202,4 +217,84 @@ fn a_deep_chain_needs_no_deep_stack() {
     }
     let graph = shelf.resolve(&environment(&["use p0 1"])).expect("a graph");
     assert_eq!(graph.nodes().count(), 5001);
+}
+
+#[test]
+fn a_search_without_end_is_given_up_with_its_best_complaint() {
+    let mut shelf = Shelf::default()
+        .package("z1", vec![at("1", &["requires c 1"])])
+        .package("z2", vec![at("1", &["requires c 2"])])
+        .package("c", vec![at("1", &[]), at("2", &[])]);
+    let mut words = vec!["use z1 1".to_owned(), "use z2 1".to_owned()];
+    for number in 0..20 {
+        shelf = shelf.package(&format!("a{number}"), vec![at("1", &[]), at("2", &[])]);
+        words.push(format!("use a{number} *"));
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let error = shelf.resolve(&environment(&words)).expect_err("no graph");
+    assert!(matches!(error, ResolveError::GaveUp { .. }), "{error:?}");
+    let furthest = error.source().expect("a reason").to_string();
+    assert!(furthest.contains("no version of \"c\" suits all"), "{furthest}");
+}
+
+/// Packages `p0` to `p3` with two versions each, which require later ones.
+fn small_shelves() -> impl Strategy<Value = Shelf> {
+    let ranges = prop::sample::select(vec!["*", "1", "2", ">=2", "<2", ">=3"]);
+    let requirement = (1..4usize, ranges);
+    let requirements = prop::collection::vec(requirement, 0..3);
+    prop::collection::vec(requirements, 8).prop_map(|all| {
+        let versions = |package: usize| {
+            let of = |number: usize| {
+                let words: Vec<String> = all[package * 2 + number - 1]
+                    .iter()
+                    .filter(|(offset, _)| package + offset < 4)
+                    .map(|(offset, range)| format!("requires p{} {range}", package + offset))
+                    .collect();
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                at(&number.to_string(), &words)
+            };
+            vec![of(1), of(2)]
+        };
+        (0..4).fold(Shelf::default(), |shelf, package| {
+            shelf.package(&format!("p{package}"), versions(package))
+        })
+    })
+}
+
+/// Whether this choice (0: none, else the version) meets the environment and itself.
+fn holds(shelf: &Shelf, wanted: &Environment, choice: &[usize; 4]) -> bool {
+    let chosen = |name: &crate::model::Name| {
+        let at: usize = name.as_str()[1..].parse().expect("a number");
+        let version = choice[at].checked_sub(1)?;
+        Some(&shelf.packages[name].versions[version])
+    };
+    let met = |name, range: &crate::model::Range| {
+        chosen(name).is_some_and(|one| range.contains(&one.version))
+    };
+    wanted.uses.iter().all(|one| met(&one.package, &one.range))
+        && shelf.packages.keys().filter_map(chosen).all(|one| {
+            one.requires.iter().all(|requirement| met(&requirement.name, &requirement.range))
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_graph_is_found_exactly_where_one_exists(shelf in small_shelves()) {
+        let wanted = environment(&["use p0 *", "use p1 <3"]);
+        let choices = (0..81usize).map(|n| [n % 3, n / 3 % 3, n / 9 % 3, n / 27]);
+        let exists = choices.into_iter().any(|choice| holds(&shelf, &wanted, &choice));
+        match shelf.resolve(&wanted) {
+            Ok(graph) => {
+                let mut choice = [0; 4];
+                for package in graph.packages() {
+                    let at: usize = package.name.as_str()[1..].parse().expect("a number");
+                    choice[at] = package.version.version.as_str().parse().expect("a number");
+                }
+                prop_assert!(holds(&shelf, &wanted, &choice));
+            }
+            Err(error) => prop_assert!(!exists, "{}", error),
+        }
+    }
 }

@@ -147,6 +147,21 @@ fn changes_between_two_locks_are_listed() {
 }
 
 #[test]
+fn the_versions_of_a_lock_are_what_resolving_again_favours() {
+    let (mut shelf, mut environment) = sample();
+    environment.uses[1].range = range("*");
+    let old = make(&shelf, &environment, None);
+    shelf = shelf.package("cudnn", vec![package_version("8.9", &[]), package_version("8.10", &[])]);
+    let version = |favoured| {
+        let graph = resolve(&environment, WINDOWS, shelf.available(), &favoured).expect("a graph");
+        let cudnn = graph.packages().find(|one| *one.name == name("cudnn")).expect("cudnn");
+        cudnn.version.version.to_string()
+    };
+    assert_eq!(version(old.versions(WINDOWS)), "8.9");
+    assert_eq!(version(BTreeMap::new()), "8.10");
+}
+
+#[test]
 fn a_lock_answers_who_needs_what() {
     let lock = golden();
     let section = &lock.platforms[&WINDOWS];
@@ -160,6 +175,18 @@ fn a_lock_answers_who_needs_what() {
     assert_eq!(paths("cudnn"), ["libtorch → cudnn"]);
     assert_eq!(paths("hip-sdk"), ["hip-sdk", "libtorch → zluda → hip-sdk", "zluda → hip-sdk"]);
     assert_eq!(paths("absent"), [""; 0]);
+}
+
+#[test]
+fn a_build_takes_what_is_not_optional_and_what_is_asked_for_with_its_needs() {
+    let lock = golden();
+    let selected = |with: &[&str]| -> Vec<String> {
+        let with = with.iter().map(|text| name(text)).collect();
+        lock.platforms[&WINDOWS].selected(&with).iter().map(ToString::to_string).collect()
+    };
+    assert_eq!(selected(&[]), ["zluda"]);
+    assert_eq!(selected(&["libtorch"]), ["cudnn", "libtorch", "zluda"]);
+    assert_eq!(selected(&["absent", "hip-sdk"]), ["zluda"]);
 }
 
 #[test]

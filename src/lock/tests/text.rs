@@ -130,6 +130,32 @@ fn merges_newer_formats_and_hostile_text_are_told_apart() {
 }
 
 #[test]
+fn a_refusal_shows_the_node_and_the_way_out() {
+    let text = short().replacen("strip 1", "strip 2", 1);
+    let error = read(&text, "lockfiles/team.lock.kdl").expect_err("edited");
+    let mut shown = String::new();
+    miette::GraphicalReportHandler::new_themed(miette::GraphicalTheme::unicode_nocolor())
+        .with_width(100)
+        .render_report(&mut shown, &error)
+        .expect("rendered");
+    insta::assert_snapshot!(shown, @r#"
+    drystone::lock::damaged
+
+      × lockfiles/team.lock.kdl is damaged or was edited by hand, at package "zluda" of platform
+      │ "x86_64-windows" (line 20): its seal does not match its lines
+        ╭─[lockfiles/team.lock.kdl:20:5]
+     19 │     }
+     20 │     package "zluda" {
+        ·     ────────┬────────
+        ·             ╰── here
+     21 │         version "6-preview.69"
+        ╰────
+      help: restore the file from version control, change env.kdl instead, then run `drystone lock`;
+            with the file deleted, `drystone lock` makes a new one
+    "#);
+}
+
+#[test]
 fn every_complaint_says_what_to_do() {
     let error = read("", "a").expect_err("nothing");
     assert!(error.help().is_some_and(|help| help.to_string().contains("drystone lock")));
