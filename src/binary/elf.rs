@@ -93,26 +93,26 @@ fn read_dynamic(
         let tag = word(window, wide, at)?;
         let value = word(window, wide, at.checked_add(step / 2).ok_or_else(outside)?)?;
         match i64::try_from(tag).unwrap_or(i64::MAX) {
-            tag if tag == i64::from(DT_NULL.0) => break,
-            tag if tag == i64::from(DT_STRTAB.0) => texts = Some(place(segments, value)?),
+            tag if tag == DT_NULL.0 => break,
+            tag if tag == DT_STRTAB.0 => texts = Some(place(segments, value)?),
             tag => entries.push((tag, value)),
         }
     }
     for (tag, value) in entries {
         let named = [DT_NEEDED.0, DT_SONAME.0, DT_RPATH.0, DT_RUNPATH.0];
-        if !named.iter().any(|known| i64::from(*known) == tag) {
+        if !named.contains(&tag) {
             continue;
         }
         let table = texts.ok_or_else(|| Fault::damaged("its dynamic section has no texts"))?;
         let text = window.text(table.checked_add(value).ok_or_else(outside)?)?;
-        if tag == i64::from(DT_NEEDED.0) {
+        if tag == DT_NEEDED.0 {
             if imports.libraries.len() == MOST_LIBRARIES {
                 return Err(Fault::damaged("it needs too many libraries"));
             }
             imports.libraries.push(text);
-        } else if tag == i64::from(DT_SONAME.0) {
+        } else if tag == DT_SONAME.0 {
             imports.soname = Some(text);
-        } else if tag == i64::from(DT_RPATH.0) {
+        } else if tag == DT_RPATH.0 {
             imports.rpath = Some(text);
         } else {
             imports.runpath = Some(text);

@@ -168,4 +168,4 @@ fn imports_of(window: &mut Window) -> Result<Option<Imports>, Fault> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

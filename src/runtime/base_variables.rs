@@ -77,7 +77,7 @@ pub(super) fn is_passed(name: &str, family: Family, own_home: bool) -> bool {
         Some(start) => name.starts_with(start),
         None => name == *pattern,
     };
-    base.iter().any(|pattern| matches(&pattern)) || (!own_home && home.iter().any(|p| matches(&p)))
+    base.iter().any(matches) || (!own_home && home.iter().any(matches))
 }
 
 /// The value of `PATH`: the directories of the system. `system_root` is Windows' own directory.

@@ -94,8 +94,8 @@ pub(super) fn finish(
 ) -> Result<(Option<PathBuf>, Vec<String>)> {
     directory.record.finish(status);
     directory.record.write(&directory.path)?;
-    let path = directory.path.clone();
-    drop(directory);
+    let RuntimeDirectory { path, lease, .. } = directory;
+    lease.end(&path).context("give back the lease of", &path)?;
     let problems = sweep(runtimes, keep_runs)?;
     Ok((path.is_dir().then_some(path), problems))
 }

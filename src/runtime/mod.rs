@@ -51,6 +51,3 @@ pub use run::{RunOutcome, RunRequest, run};
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-mod tests;
