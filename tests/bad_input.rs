@@ -62,7 +62,8 @@ fn an_unknown_application_and_environment() {
 #[test]
 fn a_program_that_is_not_in_the_environment() {
     let sandbox = Sandbox::greeting();
-    let manifest = sandbox.read("env.kdl").replace("program \"hello/hello.", "program \"hello/hullo.");
+    let manifest =
+        sandbox.read("env.kdl").replace("program \"hello/hello.", "program \"hello/hullo.");
     sandbox.write("env.kdl", manifest);
     sandbox.succeed(&["lock"]);
     let said = fails(&sandbox, &["build"], "drystone::runtime");
@@ -145,7 +146,10 @@ fn a_store_that_is_none_and_one_from_the_future() {
     let format = sandbox.store().join("format");
     let text = std::fs::read_to_string(&format).expect("the format file");
     std::fs::remove_file(&format).expect("removed");
-    let newer = text.replacen('1', "999", 1).replace("reader 1", "reader 999").replace("\"minimum_reader\": 1", "\"minimum_reader\": 999");
+    let newer = text
+        .replacen('1', "999", 1)
+        .replace("reader 1", "reader 999")
+        .replace("\"minimum_reader\": 1", "\"minimum_reader\": 999");
     std::fs::write(&format, newer).expect("a newer format");
     fails(&sandbox, &["build"], "drystone::store");
 }
@@ -153,7 +157,9 @@ fn a_store_that_is_none_and_one_from_the_future() {
 #[test]
 fn usage_errors_have_status_2() {
     let sandbox = Sandbox::new();
-    for arguments in [&["frobnicate"][..], &["run"], &["build", "--host", "x"], &["gc", "--older-than", "soon"]] {
+    for arguments in
+        [&["frobnicate"][..], &["run"], &["build", "--host", "x"], &["gc", "--older-than", "soon"]]
+    {
         assert_eq!(sandbox.output(arguments).status.code(), Some(2), "{arguments:?}");
     }
 }

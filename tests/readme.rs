@@ -28,7 +28,8 @@ fn steps(page: &str) -> Vec<Step> {
     let mut found = Vec::new();
     let mut lines = page[start..end].lines();
     while let Some(line) = lines.next() {
-        let Some(language) = line.strip_prefix("```").filter(|language| !language.is_empty()) else {
+        let Some(language) = line.strip_prefix("```").filter(|language| !language.is_empty())
+        else {
             continue;
         };
         let block: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();

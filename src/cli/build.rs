@@ -46,8 +46,16 @@ fn describe(report: &BuildReport, text: &mut String) {
         return;
     }
     text.push_str(&format!("built {}, generation {}\n", report.environment, report.generation));
-    text.push_str(&format!("  {} from {}", count(report.files, "file"), count(report.packages, "package")));
-    text.push_str(&format!(", {} ({} new in the store)\n", bytes(report.size), bytes(report.new_bytes)));
+    text.push_str(&format!(
+        "  {} from {}",
+        count(report.files, "file"),
+        count(report.packages, "package")
+    ));
+    text.push_str(&format!(
+        ", {} ({} new in the store)\n",
+        bytes(report.size),
+        bytes(report.new_bytes)
+    ));
     text.push_str(&format!("  environment {}\n", report.tree));
     match &report.directory {
         Some(directory) => text.push_str(&format!("  in {}\n", directory.display())),

@@ -11,7 +11,8 @@ pub(super) struct Arguments {}
 pub(super) fn run(_arguments: &Arguments, context: &Context) -> Answer {
     let report = pipeline::history(&context.settings)?;
     context.done(&report, |text| {
-        let mut table = Table::new(&["", "generation", "made", "parent", "environment", "packages"]);
+        let mut table =
+            Table::new(&["", "generation", "made", "parent", "environment", "packages"]);
         for generation in &report.generations {
             table.row([
                 if generation.current { "→".into() } else { String::new() },

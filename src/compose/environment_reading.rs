@@ -55,7 +55,9 @@ impl DescribedEnvironment {
             return Err(ComposeError::Description(format!("its format {format} is a newer one")));
         }
         let variables = document.variables.into_iter().map(variable).collect::<Result<_, _>>()?;
-        let placed = |(name, line): (Name, PackageLine)| Ok::<_, ComposeError>((name, placement(&line.into)?));
+        let placed = |(name, line): (Name, PackageLine)| {
+            Ok::<_, ComposeError>((name, placement(&line.into)?))
+        };
         Ok(Self {
             name: document.name,
             platform: document.platform,
@@ -80,7 +82,10 @@ fn variable(line: VariableLine) -> Result<Variable, ComposeError> {
         ("append", Some(value)) => VariableAction::Append(value),
         ("unset", None) => VariableAction::Unset,
         (action, _) => {
-            return Err(ComposeError::Description(format!("the action \"{action}\" of {}", line.name)));
+            return Err(ComposeError::Description(format!(
+                "the action \"{action}\" of {}",
+                line.name
+            )));
         }
     };
     Ok(Variable { name: line.name, action, platform: None })

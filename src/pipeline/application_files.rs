@@ -44,9 +44,7 @@ fn import(
         path: path.to_path_buf(),
         reason,
     };
-    let top = directory
-        .canonicalize()
-        .map_err(|error| failed(directory, error.to_string()))?;
+    let top = directory.canonicalize().map_err(|error| failed(directory, error.to_string()))?;
     if !top.is_dir() {
         return Err(failed(directory, "it is no directory".to_owned()));
     }

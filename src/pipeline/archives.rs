@@ -125,11 +125,8 @@ impl<'a> Archives<'a> {
         if let Some(here) = self.here(wanted)? {
             return Ok(Opened::Here(here));
         }
-        let files = Place {
-            partial: place.partial(),
-            validator: place.validator(),
-            aside: place.aside(),
-        };
+        let files =
+            Place { partial: place.partial(), validator: place.validator(), aside: place.aside() };
         Ok(Opened::Place(place, files))
     }
 

@@ -19,7 +19,7 @@ use super::selection::select;
 use super::unpacking::{Part, Unpacked, unpack_all};
 use super::{Error, Result, Settings};
 use crate::catalogue::Catalogue;
-use crate::compose::{Composed, PackageIdentity, require_path_budget};
+use crate::compose::{Composed, PackageIdentity, realised_root_units, require_path_budget};
 use crate::generation::{self, Generation, NewGeneration, Recorded};
 use crate::host::machine_facts;
 use crate::lock::{self, Lock, LockedPackage, LockedPlatform};
@@ -151,24 +151,25 @@ impl Build<'_> {
             self.packages.iter().map(|&package| (self.platform, package)).collect();
         let rules = self.lock.unpack_rules;
         let unpacked = unpack_all(self.store, &archives, &staging, &parts, rules, progress)?;
-        let composed =
-            compose_packages(self.environment, self.platform, &self.packages, &unpacked.trees)?;
+        let composed = compose_packages(
+            self.environment,
+            self.lock,
+            self.platform,
+            &self.packages,
+            &unpacked.trees,
+        )?;
         for warning in &composed.warnings {
             progress.note(&warning.to_string());
         }
         for text in &composed.texts {
             staging.add(&text.content, false)?;
         }
-        let root = self.store.realised_path(&composed.tree, &self.environment.name);
-        let units = root.as_os_str().to_string_lossy().encode_utf16().count();
+        let store = self.store.root().as_os_str().to_string_lossy().encode_utf16().count();
+        let units = realised_root_units(store, &self.environment.name);
         require_path_budget(&composed.tree, self.platform, units)?;
         let files = self.import_files(&staging)?;
-        let trees: Vec<&Tree> = unpacked
-            .trees
-            .values()
-            .chain([&composed.tree])
-            .chain(files.values())
-            .collect();
+        let trees: Vec<&Tree> =
+            unpacked.trees.values().chain([&composed.tree]).chain(files.values()).collect();
         let committed = staging.commit(&trees, &unpacked.records)?;
         let planned = self.plan_applications(&composed.tree, &files, progress)?;
         let mut barrier = committed.barrier;

@@ -1,16 +1,17 @@
 //! An environment's tree: its packages' trees, and the text that describes it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Result;
-use crate::compose::{Composed, DescribedPackage, EnvironmentText, Part, compose};
-use crate::lock::LockedPackage;
+use crate::compose::{Composed, DescribedPackage, Elsewhere, EnvironmentText, Part, compose};
+use crate::lock::{Lock, LockedPackage};
 use crate::manifest::Environment;
 use crate::model::{Name, Platform, Tree, UnpackKey};
 
 /// Composes an environment out of the trees of its packages.
 pub(super) fn compose_packages(
     environment: &Environment,
+    lock: &Lock,
     platform: Platform,
     packages: &[&LockedPackage],
     trees: &BTreeMap<UnpackKey, Tree>,
@@ -40,9 +41,12 @@ pub(super) fn compose_packages(
         variables: &environment.variables,
         packages: &described,
     };
-    // An override for a package that the selection leaves out decides nothing in this build.
-    let here = |name: &Name| packages.iter().any(|package| package.name == *name);
-    let overrides: Vec<_> =
-        environment.overrides.iter().filter(|one| here(&one.package)).cloned().collect();
-    Ok(compose(&parts, platform, &overrides, vec![text.text()?])?)
+    let here: BTreeSet<&Name> = packages.iter().map(|package| &package.name).collect();
+    let all = lock.platforms.values().flat_map(|section| section.packages.keys());
+    let elsewhere = Elsewhere {
+        packages: all.filter(|&name| !here.contains(name)).cloned().collect(),
+        platforms: environment.platforms.len() > 1,
+    };
+    let texts = vec![text.text()?];
+    Ok(compose(&parts, platform, &environment.overrides, texts, &elsewhere)?)
 }

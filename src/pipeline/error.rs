@@ -63,7 +63,9 @@ pub enum Error {
     #[error("{} archives could not be brought", errors.len())]
     #[diagnostic(
         code(drystone::fetch::several),
-        help("each is explained below; what did come is kept, so trying again only fetches the rest")
+        help(
+            "each is explained below; what did come is kept, so trying again only fetches the rest"
+        )
     )]
     Several {
         /// Why, one for each.
@@ -72,7 +74,10 @@ pub enum Error {
     },
     /// The answer could not be written.
     #[error("the answer could not be written to stdout")]
-    #[diagnostic(code(drystone::answer), help("check where the output goes: a full disk or a closed terminal"))]
+    #[diagnostic(
+        code(drystone::answer),
+        help("check where the output goes: a full disk or a closed terminal")
+    )]
     Answer(#[source] std::io::Error),
     /// No manifest from here upwards.
     #[error("there is no env.kdl in {} or above it", directory.display())]
@@ -86,14 +91,20 @@ pub enum Error {
     },
     /// A manifest is there already.
     #[error("{} is there already", path.display())]
-    #[diagnostic(code(drystone::init::exists), help("edit it, or run \"drystone init\" in an empty directory"))]
+    #[diagnostic(
+        code(drystone::init::exists),
+        help("edit it, or run \"drystone init\" in an empty directory")
+    )]
     ManifestExists {
         /// The manifest.
         path: PathBuf,
     },
     /// A file or directory of the project cannot be used.
     #[error("{} cannot be used", path.display())]
-    #[diagnostic(code(drystone::project::directory), help("check that it exists and that you may read and write it"))]
+    #[diagnostic(
+        code(drystone::project::directory),
+        help("check that it exists and that you may read and write it")
+    )]
     Directory {
         /// Which.
         path: PathBuf,
@@ -104,7 +115,9 @@ pub enum Error {
     #[error("{} describes no environment", path.display())]
     #[diagnostic(
         code(drystone::project::no_environment),
-        help("add one: environment \"name\" {{ platform \"x86_64-windows\"; use \"package\" \"1.0\" }}")
+        help(
+            "add one: environment \"name\" {{ platform \"x86_64-windows\"; use \"package\" \"1.0\" }}"
+        )
     )]
     NoEnvironment {
         /// The manifest.
@@ -141,7 +154,9 @@ pub enum Error {
     #[error("environment \"{environment}\" is not for {asked}")]
     #[diagnostic(
         code(drystone::project::platform),
-        help("it is for: {declared}; choose one with --platform, or add a platform line to env.kdl")
+        help(
+            "it is for: {declared}; choose one with --platform, or add a platform line to env.kdl"
+        )
     )]
     PlatformNotDeclared {
         /// The environment.
@@ -162,7 +177,10 @@ pub enum Error {
     },
     /// The lock is not what the manifest asks for.
     #[error("{path} is not what env.kdl asks for:\n  {}", how.join("\n  "))]
-    #[diagnostic(code(drystone::lock::disagrees), help("run \"drystone lock\" and commit the file"))]
+    #[diagnostic(
+        code(drystone::lock::disagrees),
+        help("run \"drystone lock\" and commit the file")
+    )]
     LockDisagrees {
         /// The lock.
         path: String,
@@ -197,7 +215,9 @@ pub enum Error {
     #[error("package \"{package}\" unpacks to {found}, but the lock records {expected}")]
     #[diagnostic(
         code(drystone::build::contents),
-        help("the archive is the right one, so unpacking differs: report this with the output of \"drystone --version\"")
+        help(
+            "the archive is the right one, so unpacking differs: report this with the output of \"drystone --version\""
+        )
     )]
     Contents {
         /// The package.
@@ -216,14 +236,22 @@ pub enum Error {
     },
     /// With `--locked`: the current generation is not what the manifest and lock say.
     #[error("{what}")]
-    #[diagnostic(code(drystone::run::not_current), help("run \"drystone build\", or leave --locked out"))]
+    #[diagnostic(
+        code(drystone::run::not_current),
+        help("run \"drystone build\", or leave --locked out")
+    )]
     NotCurrent {
         /// How they differ.
         what: String,
     },
     /// A generation for another platform cannot run here.
-    #[error("generation {generation} of \"{environment}\" is for {platform}, which this machine is not")]
-    #[diagnostic(code(drystone::run::foreign), help("run it on a machine of that platform: the same lock builds it there"))]
+    #[error(
+        "generation {generation} of \"{environment}\" is for {platform}, which this machine is not"
+    )]
+    #[diagnostic(
+        code(drystone::run::foreign),
+        help("run it on a machine of that platform: the same lock builds it there")
+    )]
     Foreign {
         /// The environment.
         environment: Name,
@@ -236,7 +264,9 @@ pub enum Error {
     #[error("generation {generation} has no application \"{application}\"")]
     #[diagnostic(
         code(drystone::run::not_in_generation),
-        help("run \"drystone build\" to take up what env.kdl says now; an application needs a program line for this platform and the optional packages of its overlays (--with)")
+        help(
+            "run \"drystone build\" to take up what env.kdl says now; an application needs a program line for this platform and the optional packages of its overlays (--with)"
+        )
     )]
     NotInGeneration {
         /// The application.
@@ -248,7 +278,9 @@ pub enum Error {
     #[error("the directory of generation {generation} of \"{environment}\" is gone: {}", path.display())]
     #[diagnostic(
         code(drystone::generation::directory_gone),
-        help("\"drystone build\" makes it again from the store; \"drystone store verify\" says what else is missing")
+        help(
+            "\"drystone build\" makes it again from the store; \"drystone store verify\" says what else is missing"
+        )
     )]
     RealisedMissing {
         /// The environment.
@@ -262,7 +294,9 @@ pub enum Error {
     #[error("the tree {tree} of generation {generation} is gone from the store")]
     #[diagnostic(
         code(drystone::generation::tree_gone),
-        help("\"drystone store verify\" says what else is missing; \"drystone build\" makes the current one again")
+        help(
+            "\"drystone store verify\" says what else is missing; \"drystone build\" makes the current one again"
+        )
     )]
     TreeMissing {
         /// The generation.
@@ -286,7 +320,9 @@ pub enum Error {
     #[error("the files of application \"{application}\" cannot be imported: {}: {reason}", path.display())]
     #[diagnostic(
         code(drystone::build::files),
-        help("\"files\" names a directory of regular files whose names are valid Unicode; links may lead only to other files in it")
+        help(
+            "\"files\" names a directory of regular files whose names are valid Unicode; links may lead only to other files in it"
+        )
     )]
     ApplicationFiles {
         /// The application.
@@ -297,7 +333,9 @@ pub enum Error {
         reason: String,
     },
     /// A path is neither a package nor a file of the environment.
-    #[error("\"{what}\" is neither a package, a host component nor a file of environment \"{environment}\"")]
+    #[error(
+        "\"{what}\" is neither a package, a host component nor a file of environment \"{environment}\""
+    )]
     #[diagnostic(code(drystone::why::unknown))]
     NothingKnown {
         /// What was asked about.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::fetch::section;
 use super::project::{Project, choose_platform};
 use super::{Error, Result, Settings};
-use super::fetch::section;
 use crate::lock::LockedPlatform;
 use crate::model::{Name, Platform};
 
@@ -52,8 +52,7 @@ pub fn graph(settings: &Settings, platform: Option<Platform>) -> Result<GraphRep
     let mut lines = Vec::new();
     let mut shown = BTreeSet::new();
     let names: Vec<&Name> = section.packages.keys().chain(section.hosts.keys()).collect();
-    let direct: Vec<&Name> =
-        names.iter().copied().filter(|name| section.is_direct(name)).collect();
+    let direct: Vec<&Name> = names.iter().copied().filter(|name| section.is_direct(name)).collect();
     for (at, name) in direct.iter().enumerate() {
         let last = at + 1 == direct.len();
         branch(section, name, "", last, &mut shown, &mut lines);

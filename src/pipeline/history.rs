@@ -45,8 +45,7 @@ pub fn history(settings: &Settings) -> Result<HistoryReport> {
     let manifest = project.manifest()?;
     let environment = project.environment(&manifest)?;
     let store = project.store(&NoProgress)?;
-    let generations =
-        Generations::open(&store.environment_path(&project.id()?, &environment.name));
+    let generations = Generations::open(&store.environment_path(&project.id()?, &environment.name));
     let current = generations.current_number()?;
     let mut report = HistoryReport {
         environment: environment.name.clone(),

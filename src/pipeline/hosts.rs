@@ -33,7 +33,10 @@ pub(super) fn locate_hosts(
                 found.insert(name.clone(), located.root.display().to_string());
             }
             Err(missing) => {
-                progress.note(&format!("host component {name} was not found: {}", missing.tried.join("; ")));
+                progress.note(&format!(
+                    "host component {name} was not found: {}",
+                    missing.tried.join("; ")
+                ));
             }
         }
     }

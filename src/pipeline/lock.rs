@@ -1,7 +1,5 @@
 //! `lock`: resolves, records what nobody published, and writes the lock; or checks it.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use super::archives::{Archives, Wanted};
@@ -11,10 +9,10 @@ use super::project::Project;
 use super::unpacking::{Part, unpack_all};
 use super::{Error, Result, Settings};
 use crate::catalogue::Catalogue;
-use crate::compose::{NOMINAL_ROOT_UNITS, require_path_budget};
+use crate::compose::{NOMINAL_ROOT_UNITS, realised_root_units, require_path_budget};
 use crate::lock::{self, Ingredients, Lock, RecordedHashes, Saved, missing_hashes};
 use crate::manifest::{Environment, Manifest};
-use crate::model::{Name, Platform, Progress, Sha256Digest, Version};
+use crate::model::{Name, Progress, Sha256Digest};
 use crate::resolve::{Available, Graph, resolve};
 
 /// How to lock.
@@ -135,7 +133,8 @@ impl Locking<'_> {
         if lock.contents {
             self.record_contents(environment, &mut lock, progress)?;
         }
-        let saved = lock::save(&lock::lock_path(&self.project.directory, &environment.name), &lock)?;
+        let saved =
+            lock::save(&lock::lock_path(&self.project.directory, &environment.name), &lock)?;
         let changes = match &old {
             Some(old) => lock::changes(old, &lock).iter().map(ToString::to_string).collect(),
             None => listing(&lock),
@@ -157,7 +156,7 @@ impl Locking<'_> {
             .platforms
             .iter()
             .map(|&platform| {
-                let favoured = favoured(old, platform);
+                let favoured = old.map(|old| old.versions(platform)).unwrap_or_default();
                 Ok(resolve(environment, platform, available, &favoured)?)
             })
             .collect()
@@ -170,8 +169,7 @@ impl Locking<'_> {
         old: Option<&Lock>,
         progress: &dyn Progress,
     ) -> Result<(RecordedHashes, Vec<RecordedHash>)> {
-        let missing: Vec<_> =
-            graphs.iter().flat_map(|graph| missing_hashes(graph, old)).collect();
+        let missing: Vec<_> = graphs.iter().flat_map(|graph| missing_hashes(graph, old)).collect();
         let (mut recorded, mut said) = (RecordedHashes::new(), Vec::new());
         if missing.is_empty() {
             return Ok((recorded, said));
@@ -225,19 +223,14 @@ impl Locking<'_> {
         staging.commit(&trees, &unpacked.records)?;
         for (&platform, section) in &lock.platforms {
             let packages: Vec<_> = section.packages.values().collect();
-            let composed = compose_packages(environment, platform, &packages, &unpacked.trees)?;
-            require_path_budget(&composed.tree, platform, NOMINAL_ROOT_UNITS)?;
+            let composed =
+                compose_packages(environment, lock, platform, &packages, &unpacked.trees)?;
+            let units = realised_root_units(NOMINAL_ROOT_UNITS, &environment.name);
+            require_path_budget(&composed.tree, platform, units)?;
         }
         lock.record_trees(&unpacked.trees.iter().map(|(key, tree)| (*key, tree.id())).collect());
         Ok(())
     }
-}
-
-/// The versions of the old lock, which are kept where they still fit.
-fn favoured(old: Option<&Lock>, platform: Platform) -> BTreeMap<Name, Version> {
-    let section = old.and_then(|lock| lock.platforms.get(&platform));
-    let packages = section.into_iter().flat_map(|section| section.packages.values());
-    packages.map(|package| (package.name.clone(), package.version.clone())).collect()
 }
 
 /// What a first lock holds, a line for each package and host component.

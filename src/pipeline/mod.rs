@@ -33,9 +33,7 @@ pub use fetch::{FetchReport, FetchRequest, FetchedArchive, fetch};
 pub use graph::{GraphNode, GraphReport, graph};
 pub use history::{GenerationLine, HistoryReport, history};
 pub use init::{InitReport, init};
-pub use lock::{
-    LockReport, LockRequest, LockedEnvironment, RecordedHash, check_lock, lock,
-};
+pub use lock::{LockReport, LockRequest, LockedEnvironment, RecordedHash, check_lock, lock};
 pub use project::Settings;
 pub use rollback::{RollbackReport, RollbackRequest, rollback};
 pub use run::{RunReport, RunRequest, run};

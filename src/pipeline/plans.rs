@@ -37,9 +37,8 @@ impl Build<'_> {
                 (package.name.clone(), placed)
             })
             .collect();
-        let reader = |blob: &BlobId, executable: bool| -> PathBuf {
-            self.store.blob_path(blob, executable)
-        };
+        let reader =
+            |blob: &BlobId, executable: bool| -> PathBuf { self.store.blob_path(blob, executable) };
         let mut plans = BTreeMap::new();
         for application in applications_of(self.manifest, self.environment) {
             if program(application, self.platform).is_none() {

@@ -68,7 +68,13 @@ impl<'a> Project<'a> {
 
     /// Opens the project's store, making the user's own on first use.
     pub fn store(&self, progress: &dyn Progress) -> Result<Store> {
-        let _ = progress; let location = self.settings.store.clone().or_else(|| std::env::var_os("DRYSTONE_STORE").map(Into::into)).unwrap_or_default();
+        let _ = progress;
+        let location = self
+            .settings
+            .store
+            .clone()
+            .or_else(|| std::env::var_os("DRYSTONE_STORE").map(Into::into))
+            .unwrap_or_default();
         let options = StoreOptions { unsafe_filesystem: self.settings.unsafe_filesystem };
         Ok(Store::open(&location, &options)?)
     }
@@ -163,13 +169,21 @@ pub(super) fn choose_platform(
     let wanted = asked.or_else(|| Platform::current().filter(|own| declared.contains(own)));
     match wanted {
         Some(platform) if declared.contains(&platform) => Ok(platform),
-        None if declared.len() == 1 => declared.first().copied().ok_or_else(|| {
-            Error::PlatformNotDeclared { environment: environment.name.clone(), asked: "this machine".into(), declared: String::new() }
-        }),
+        None if declared.len() == 1 => {
+            declared.first().copied().ok_or_else(|| Error::PlatformNotDeclared {
+                environment: environment.name.clone(),
+                asked: "this machine".into(),
+                declared: String::new(),
+            })
+        }
         _ => Err(Error::PlatformNotDeclared {
             environment: environment.name.clone(),
             asked: asked.map_or_else(|| "this machine".to_owned(), |platform| platform.to_string()),
-            declared: declared.iter().map(|platform| platform.to_string()).collect::<Vec<_>>().join(", "),
+            declared: declared
+                .iter()
+                .map(|platform| platform.to_string())
+                .collect::<Vec<_>>()
+                .join(", "),
         }),
     }
 }

@@ -123,10 +123,9 @@ fn built_environment(
 fn described(project: &Project<'_>, application: &Name) -> Result<Name> {
     let manifest = project.manifest()?;
     let known = &manifest.applications;
-    let found: &Application =
-        known.get(application).ok_or_else(|| Error::UnknownApplication {
-            name: application.to_string(),
-            help: known_names("application", application.as_str(), known.keys()),
-        })?;
+    let found: &Application = known.get(application).ok_or_else(|| Error::UnknownApplication {
+        name: application.to_string(),
+        help: known_names("application", application.as_str(), known.keys()),
+    })?;
     Ok(found.environment.clone())
 }

@@ -1,7 +1,5 @@
 //! Which packages of a lock a build takes: all that are not optional, and those asked for.
 
-use std::collections::BTreeSet;
-
 use super::{Error, Result};
 use crate::lock::{LockedPackage, LockedPlatform};
 use crate::model::Name;
@@ -13,23 +11,11 @@ pub(super) fn select<'l>(
     locked: &'l LockedPlatform,
     with: &[Name],
 ) -> Result<Vec<&'l LockedPackage>> {
-    let mut wanted: BTreeSet<&Name> = BTreeSet::new();
-    let mut pending: Vec<&Name> =
-        locked.packages.values().filter(|package| !package.optional).map(|p| &p.name).collect();
-    for name in with {
-        match locked.packages.get(name) {
-            Some(package) => pending.push(&package.name),
-            None => return Err(not_optional(environment, locked, name)),
-        }
+    if let Some(unknown) = with.iter().find(|name| !locked.packages.contains_key(name)) {
+        return Err(not_optional(environment, locked, unknown));
     }
-    while let Some(name) = pending.pop() {
-        if let Some(package) = locked.packages.get(name)
-            && wanted.insert(name)
-        {
-            pending.extend(&package.depends);
-        }
-    }
-    Ok(wanted.into_iter().filter_map(|name| locked.packages.get(name)).collect())
+    let selected = locked.selected(&with.iter().cloned().collect());
+    Ok(selected.into_iter().filter_map(|name| locked.packages.get(name)).collect())
 }
 
 fn not_optional(environment: &Name, locked: &LockedPlatform, package: &Name) -> Error {

@@ -102,11 +102,9 @@ fn unpack_one(
 /// In a lock with contents every package must unpack to what the lock says.
 fn check_contents(package: &LockedPackage, trees: &BTreeMap<UnpackKey, Tree>) -> Result<()> {
     match (package.tree, trees.get(&package.unpack_key)) {
-        (Some(expected), Some(tree)) if tree.id() != expected => Err(Error::Contents {
-            package: package.name.clone(),
-            found: tree.id(),
-            expected,
-        }),
+        (Some(expected), Some(tree)) if tree.id() != expected => {
+            Err(Error::Contents { package: package.name.clone(), found: tree.id(), expected })
+        }
         _ => Ok(()),
     }
 }

@@ -36,8 +36,7 @@ pub fn why(settings: &Settings, what: &str, platform: Option<Platform>) -> Resul
         return Ok(WhyReport { what: what.to_owned(), lines: why_node(section, &lock, &name) });
     }
     let store = project.store(&NoProgress)?;
-    let generations =
-        Generations::open(&store.environment_path(&project.id()?, &environment.name));
+    let generations = Generations::open(&store.environment_path(&project.id()?, &environment.name));
     let lines = match what.parse::<TreePath>() {
         Ok(path) => why_path(&store, &generations, section, &lock, &path)?,
         Err(_) => Vec::new(),

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use super::error::{At, Result};
-use super::layout::realised_name;
 use super::{ProjectId, Store};
-use crate::model::{BlobId, Name, Tree};
+use crate::model::{BlobId, Name};
 
 impl Store {
     /// The environments of a project that have something recorded here, sorted.
@@ -23,11 +22,6 @@ impl Store {
         }
         names.sort();
         Ok(names)
-    }
-
-    /// Where a tree is, or would be, realised under a label.
-    pub fn realised_path(&self, tree: &Tree, label: &Name) -> PathBuf {
-        self.realised_directory(&realised_name(&tree.id(), label))
     }
 
     /// The realised directory of this name.

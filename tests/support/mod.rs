@@ -153,7 +153,9 @@ package "greeting" {{
             .env("NO_COLOR", "1")
             .env_remove("XDG_DATA_HOME")
             .env_remove("NETRC");
-        for proxy in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+        for proxy in
+            ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+        {
             command.env_remove(proxy);
         }
         command
