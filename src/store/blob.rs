@@ -91,7 +91,12 @@ pub(super) fn ensure_form(store: &Store, blob: &BlobId, executable: bool) -> Res
 /// Gives a blob whose links are used up a fresh file of the same content; the old one lives on
 /// under its other names.
 pub(super) fn renew(store: &Store, path: &Path, executable: bool) -> Result<()> {
-    let staged = copy_durably(store, path, mode(executable))?;
+    replace(store, path, path, executable)
+}
+
+/// Gives a form of a blob the content of another file, by rename.
+pub(super) fn replace(store: &Store, good: &Path, path: &Path, executable: bool) -> Result<()> {
+    let staged = copy_durably(store, good, mode(executable))?;
     durability::rename_over(&staged, path).at("put in place", path)
 }
 

@@ -15,6 +15,7 @@
 //! Two locks of one kind are never held by one thread, except environments in the order of their
 //! names.
 
+mod adopt;
 mod archive;
 mod blob;
 mod durability;
@@ -22,8 +23,12 @@ mod environments;
 mod error;
 mod filesystem;
 mod format;
+mod gc;
+mod holders;
 mod layout;
 mod link;
+mod listing;
+mod locate;
 mod lock_file;
 mod open;
 mod owner;
@@ -31,12 +36,16 @@ mod places;
 mod project;
 mod realised;
 mod removal;
+mod repair;
 mod retry;
 mod roots;
 mod session;
 mod staging;
+mod stat;
 mod tree_file;
 mod unpacked;
+mod verify;
+mod verify_realised;
 
 #[cfg(test)]
 mod tests;
@@ -46,17 +55,23 @@ use std::time::Duration;
 
 use crate::model::{BlobId, Kind, Name, Progress, Sha256Digest, Tree, TreeId, UnpackKey};
 
+pub use adopt::AdoptReport;
 pub use archive::DownloadPlace;
 pub use environments::LockedDirectory;
 pub use error::{Result, StoreError};
+pub use gc::{GcOptions, GcReport, Kept, Removed, Skipped};
 pub use link::Placed;
+pub use locate::{Locate, Location, STORE_VARIABLE, register, register_in, user_data};
 pub use lock_file::interrupt;
 pub use open::{Store, StoreOptions};
 pub use project::{ProjectId, project_id};
 pub use realised::Realised;
+pub use repair::Healed;
 pub use roots::{Root, roots_text};
 pub use staging::Staging;
+pub use stat::StoreStat;
 pub use unpacked::UnpackRecord;
+pub use verify::{Damage, DamageKind, VerifyOptions, VerifyReport};
 
 use layout::make_directories;
 use lock_file::HeldLock;

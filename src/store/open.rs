@@ -63,17 +63,30 @@ impl Store {
     pub fn open_existing(root: &Path, options: &StoreOptions) -> Result<Option<Self>> {
         let layout = Layout::new(std::path::absolute(root).at("find", root)?);
         let Some(format) = Format::read(&layout)? else { return Ok(None) };
+        Self::assemble(layout, format, options).map(Some)
+    }
+
+    /// Opens a store whose `format` is known.
+    pub(super) fn assemble(layout: Layout, format: Format, options: &StoreOptions) -> Result<Self> {
         if !options.unsafe_filesystem {
             filesystem::check(layout.root())?;
         }
         let access = access(&layout, &format)?;
-        Ok(Some(Self {
+        Ok(Self {
             layout,
             format,
             access,
             degradations: Degradations::default(),
             link_limit: LinkLimit::default(),
-        }))
+        })
+    }
+
+    /// Writes `format` as it was when the store was opened.
+    pub(super) fn rewrite_format(&self) -> Result<()> {
+        let staging = self.session()?.staging_path()?;
+        make_directory(&staging)?;
+        self.format.write(&self.layout, &staging)?;
+        fs::remove_dir(&staging).at("remove", &staging)
     }
 
     /// The store's directory.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 
-use crate::model::{Kind, Name, Progress, Tree, TreeId};
+use crate::model::{Kind, Name, Progress, Tree};
 
 use super::Store;
 use super::durability;
@@ -155,10 +155,4 @@ fn finish(tree: &Tree, root: &Path) -> Result<()> {
     #[cfg(windows)]
     let _ = (tree, root);
     Ok(())
-}
-
-/// The 160 bits of a tree's id that begin the name of a realised directory, as hexadecimal digits
-/// are not: for finding the tree by comparing names.
-pub(super) fn names_tree(name: &str, tree: &TreeId) -> bool {
-    name.get(..32) == Some(&super::layout::base32(&tree.as_bytes()[..20]))
 }

@@ -9,32 +9,38 @@ use super::retry;
 
 /// Removes a file, a link or a whole directory. What is gone already is no error.
 pub(super) fn remove_tree(path: &Path) -> Result<()> {
+    remove_counting(path).map(drop)
+}
+
+/// The same, with the bytes that are free now: those of files that had no other name.
+pub(super) fn remove_counting(path: &Path) -> Result<u64> {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(error).at("remove", path),
     };
     if metadata.is_dir() {
-        remove_directory(path)
-    } else {
-        gone_is_fine(retry::remove_file(path)).at("remove", path)
+        return remove_directory(path);
     }
+    gone_is_fine(retry::remove_file(path)).at("remove", path)?;
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::nlink(&metadata) > 1 {
+        return Ok(0);
+    }
+    Ok(metadata.len())
 }
 
-fn remove_directory(path: &Path) -> Result<()> {
+fn remove_directory(path: &Path) -> Result<u64> {
     make_writable(path)?;
+    let mut freed = 0;
     // Read to the end first: some file systems miss entries when names go while they are read.
     let entries: Vec<fs::DirEntry> =
         fs::read_dir(path).and_then(Iterator::collect).at("list", path)?;
     for entry in entries {
-        let below = entry.path();
-        if entry.file_type().at("look at", &below)?.is_dir() {
-            remove_directory(&below)?;
-        } else {
-            gone_is_fine(retry::remove_file(&below)).at("remove", &below)?;
-        }
+        freed += remove_counting(&entry.path())?;
     }
-    gone_is_fine(retry::retried(|| fs::remove_dir(path))).at("remove", path)
+    gone_is_fine(retry::retried(|| fs::remove_dir(path))).at("remove", path)?;
+    Ok(freed)
 }
 
 /// Lets the owner change a realised directory again.

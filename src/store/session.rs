@@ -56,10 +56,6 @@ impl Session {
         Ok(session)
     }
 
-    pub(super) fn id(&self) -> &str {
-        &self.id
-    }
-
     /// A new path in this session's staging that nothing else uses. Its directory is made.
     pub(super) fn staging_path(&self) -> Result<PathBuf> {
         let directory = self.layout.staging(&self.id);

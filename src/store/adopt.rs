@@ -1,0 +1,171 @@
+//! Adopting a store that came from elsewhere: with a clone, on a disk, from a backup.
+//!
+//! Nothing in it is believed. Generations, runtime directories, records of what was unpacked,
+//! realised directories and locks are discarded; every content and tree is read; what is damaged,
+//! and every tree that names a content that is not there, is removed. Only then does it get a
+//! `format` again, with a new id and this user as its owner.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::model::{Progress, TreeId};
+
+use super::Store;
+use super::error::{At, Result, StoreError};
+use super::format::Format;
+use super::layout::{DIRECTORIES, Layout, make_directories, make_directory, random_id};
+use super::listing;
+use super::lock_file::{self, Mode};
+use super::open::StoreOptions;
+use super::owner;
+use super::removal::remove_tree;
+use super::roots::Root;
+use super::tree_file;
+use super::verify::{Damage, DamageKind, VerifyOptions};
+
+/// What adopting found.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct AdoptReport {
+    /// Contents that were verified and stay.
+    pub blobs: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Trees that stay.
+    pub trees: u64,
+    /// What was damaged and is removed.
+    pub removed: Vec<Damage>,
+}
+
+impl Store {
+    /// Verifies everything in a store that came from elsewhere and makes it this user's.
+    pub fn adopt(
+        root: &Path,
+        options: &StoreOptions,
+        progress: &dyn Progress,
+    ) -> Result<(Self, AdoptReport)> {
+        let root = std::path::absolute(root).at("find", root)?;
+        let layout = Layout::new(root.clone());
+        refuse_what_is_no_store(&layout)?;
+        make_directories(&layout.sessions())?;
+        let gc = layout.lock("gc");
+        let alone = lock_file::acquire(&gc, Mode::Exclusive, "the store to be idle", progress)?;
+        // Without this file nobody opens it while it is half adopted.
+        remove_tree(&layout.format())?;
+        discard(&layout)?;
+        drop(alone);
+        let format = Format::new(random_id()?, owner::current()?);
+        let store = Self::assemble(layout, format, options)?;
+        let report = store.verify_and_clean(progress)?;
+        store.rewrite_format()?;
+        Ok((store, report))
+    }
+
+    fn verify_and_clean(&self, progress: &dyn Progress) -> Result<AdoptReport> {
+        for blob in listing::blobs(self.layout())? {
+            // Never through a link: it could lead out of the store.
+            if blob.name.is_some() && blob.path.symlink_metadata().is_ok_and(|it| it.is_file()) {
+                // Copies and clones lose modes and times; contents are what counts.
+                super::repair::reset_attributes(&blob.path)?;
+            }
+        }
+        let verified = self.verify(&VerifyOptions::default(), progress)?;
+        let mut report = AdoptReport::default();
+        for damage in verified.damages {
+            match damage.kind {
+                DamageKind::Format | DamageKind::BlobMissing => continue,
+                _ => remove_tree(&damage.path)?,
+            }
+            report.removed.push(damage);
+        }
+        for tree in self.incomplete_trees()? {
+            let path = self.layout().tree(&tree);
+            remove_tree(&path)?;
+            let detail = "a content that it names is not there";
+            report.removed.push(Damage::new(DamageKind::Tree, &path, detail));
+        }
+        let stat = self.stat()?;
+        (report.blobs, report.bytes, report.trees) = (stat.blobs, stat.bytes, stat.trees);
+        Ok(report)
+    }
+
+    fn incomplete_trees(&self) -> Result<Vec<TreeId>> {
+        let blobs: HashSet<_> = listing::blobs(self.layout())?
+            .into_iter()
+            .filter_map(|blob| blob.name.map(|(id, _)| id))
+            .collect();
+        let mut incomplete = Vec::new();
+        for named in listing::trees(self.layout())? {
+            let Some(id) = named.name else { continue };
+            let Some(tree) = tree_file::read(self.layout(), &id)? else { continue };
+            if tree.entries().iter().filter_map(|entry| entry.blob).any(|id| !blobs.contains(&id)) {
+                incomplete.push(id);
+            }
+        }
+        self.protect(&incomplete.iter().copied().map(Root::Tree).collect::<Vec<_>>())?;
+        Ok(incomplete)
+    }
+}
+
+fn refuse_what_is_no_store(layout: &Layout) -> Result<()> {
+    match Format::read(layout) {
+        Ok(Some(format)) => format.check_writable(layout.root())?,
+        Ok(None) | Err(StoreError::FormatDamaged { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    for name in listing::names(layout.root())? {
+        let known = name.to_str().is_some_and(|name| {
+            // Links are refused: they could lead out of the store.
+            let there = layout.directory(name).symlink_metadata();
+            there.is_ok_and(|it| {
+                (name == "format" && it.is_file()) || (DIRECTORIES.contains(&name) && it.is_dir())
+            })
+        });
+        if !known {
+            let found = name.to_string_lossy().into_owned();
+            return Err(StoreError::NotAStore { path: layout.root().to_path_buf(), found });
+        }
+    }
+    let blobs = layout.directory("blobs");
+    if !blobs.is_dir() {
+        let found = "no directory blobs".to_owned();
+        return Err(StoreError::NotAStore { path: layout.root().to_path_buf(), found });
+    }
+    Ok(())
+}
+
+/// Removes everything that could make drystone do something, and sets modes.
+fn discard(layout: &Layout) -> Result<()> {
+    for name in ["environments", "runtimes", "unpacked", "realised", "tmp"] {
+        remove_tree(&layout.directory(name))?;
+    }
+    for name in DIRECTORIES {
+        make_directory(&layout.directory(name))?;
+    }
+    for name in ["", "blobs", "trees", "archives", "locks"] {
+        private(&layout.directory(name))?;
+    }
+    for name in ["blobs", "trees"] {
+        for (_, path) in listing::directories(&layout.directory(name))? {
+            private(&path)?;
+        }
+    }
+    discard_archives(&layout.directory("archives"))
+}
+
+/// Downloads are believed by their name alone, so none of these stays.
+fn discard_archives(directory: &PathBuf) -> Result<()> {
+    for name in listing::names(directory)? {
+        remove_tree(&directory.join(name))?;
+    }
+    Ok(())
+}
+
+fn private(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+        .at("set the mode of", path)?;
+    #[cfg(windows)]
+    let _ = path;
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Who keeps what: generations, registered locks, runtime directories and running processes, each
+//! with a name that people understand.
+
+use std::path::Path;
+
+use super::error::Result;
+use super::layout::Layout;
+use super::listing::directories;
+use super::lock_file;
+use super::roots::{Root, read_roots};
+use super::session::{lock_path, roots_path, session_ids};
+
+/// One that keeps something, and what.
+pub(super) struct Holder {
+    /// `generation 3 of cuda-on-amd (project …)`.
+    pub(super) name: String,
+    /// The file that says so.
+    pub(super) path: std::path::PathBuf,
+    pub(super) roots: Vec<Root>,
+    /// Whether what it names must be there. A running process also names what it is about to make.
+    pub(super) strict: bool,
+}
+
+/// Generations and registered locks, then runtime directories.
+pub(super) fn lasting(layout: &Layout) -> Vec<Result<Holder>> {
+    let mut found = Vec::new();
+    for (project, path) in or_error(directories(&layout.directory("environments")), &mut found) {
+        for (environment, path) in or_error(directories(&path), &mut found) {
+            let of = format!("{environment} (project {project})");
+            add(&mut found, &path, format!("the registered lock of {of}"));
+            for (generation, path) in or_error(directories(&path), &mut found) {
+                add(&mut found, &path, format!("generation {generation} of {of}"));
+            }
+        }
+    }
+    for (project, path) in or_error(directories(&layout.directory("runtimes")), &mut found) {
+        for (application, path) in or_error(directories(&path), &mut found) {
+            for (runtime, path) in or_error(directories(&path), &mut found) {
+                let live = lock_file::is_held(&path.join("lease")).unwrap_or(true);
+                let state = if live { "running" } else { "kept" };
+                let name = format!(
+                    "the {state} runtime directory {runtime} of {application} (project {project})"
+                );
+                add(&mut found, &path, name);
+            }
+        }
+    }
+    found
+}
+
+/// The processes that use the store now. To be called under the exclusive gc lock, which keeps
+/// them from adding roots.
+pub(super) fn running(layout: &Layout) -> Result<Vec<Holder>> {
+    let mut found = Vec::new();
+    for id in session_ids(layout)? {
+        let path = roots_path(layout, &id);
+        if lock_file::is_held(&lock_path(layout, &id))? && path.symlink_metadata().is_ok() {
+            let name = "a drystone that is running now".to_owned();
+            found.push(Holder { name, roots: read_roots(&path)?, path, strict: false });
+        }
+    }
+    Ok(found)
+}
+
+fn add(found: &mut Vec<Result<Holder>>, directory: &Path, name: String) {
+    let path = directory.join("roots");
+    if path.symlink_metadata().is_ok() {
+        let holder = read_roots(&path).map(|roots| Holder { name, path, roots, strict: true });
+        found.push(holder);
+    }
+}
+
+fn or_error<T>(listed: Result<Vec<T>>, found: &mut Vec<Result<Holder>>) -> Vec<T> {
+    listed.unwrap_or_else(|error| {
+        found.push(Err(error));
+        Vec::new()
+    })
+}

@@ -1,0 +1,423 @@
+//! verify: re-reads everything in the store and says what is damaged and whom that touches.
+//!
+//! It changes nothing. Trees come first, so that each damaged content is told with the trees and
+//! generations that need it; contents are hashed by all processors, the largest first; realised
+//! directories are compared with their trees entry by entry.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use crate::model::{BlobId, Progress, Task, Tree, TreeId};
+
+use super::Store;
+use super::blob;
+use super::error::{At, Result, StoreError};
+use super::format::Format;
+use super::holders;
+use super::listing::{self, BlobName, Named};
+use super::roots::Root;
+use super::tree_file;
+use super::unpacked;
+use super::verify_realised;
+
+/// How much of a content is read at once.
+const READ: usize = 1024 * 1024;
+
+/// What verify is to do.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct VerifyOptions {
+    /// Compare sizes, times and modes, and read no content.
+    pub quick: bool,
+}
+
+/// What verify found.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub struct VerifyReport {
+    /// Contents that were read; the two forms of one count twice.
+    pub blobs: u64,
+    /// Bytes of them.
+    pub bytes: u64,
+    /// Trees that were read.
+    pub trees: u64,
+    /// Records that were read.
+    pub records: u64,
+    /// Realised directories that were compared.
+    pub realised: u64,
+    /// What is wrong, by path.
+    pub damages: Vec<Damage>,
+}
+
+impl VerifyReport {
+    /// Whether nothing is wrong.
+    pub fn is_clean(&self) -> bool {
+        self.damages.is_empty()
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+pub struct Damage {
+    /// Where.
+    pub path: PathBuf,
+    /// What kind of thing.
+    pub kind: DamageKind,
+    /// In words.
+    pub detail: String,
+    /// The content, where it is about one.
+    pub blob: Option<BlobId>,
+    /// The trees that need it.
+    pub trees: Vec<TreeId>,
+    /// The generations, locks and runtime directories that need it, by name.
+    pub touches: Vec<String>,
+}
+
+/// What kind of thing is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DamageKind {
+    /// `format` does not say what it should.
+    Format,
+    /// A content that a tree needs is not there.
+    BlobMissing,
+    /// A content does not have the digest that names it.
+    BlobContent,
+    /// A content has another mode or time than contents have: somebody wrote to it, or it was
+    /// copied here.
+    BlobAttributes,
+    /// A tree's file does not hold its text.
+    Tree,
+    /// A record can't be read, or names a tree that is not there.
+    Record,
+    /// A realised directory is not its tree.
+    Realised,
+    /// What a generation or runtime directory needs can't be read, or is not there.
+    Roots,
+    /// Something that is no file of the store.
+    Stray,
+}
+
+impl Damage {
+    pub(super) fn new(kind: DamageKind, path: &Path, detail: impl Into<String>) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            kind,
+            detail: detail.into(),
+            blob: None,
+            trees: Vec::new(),
+            touches: Vec::new(),
+        }
+    }
+}
+
+/// What trees say of a content.
+pub(super) struct Needed {
+    pub(super) size: u64,
+    trees: Vec<usize>,
+}
+
+/// All trees that could be read.
+pub(super) struct Trees {
+    pub(super) ids: Vec<TreeId>,
+    pub(super) trees: Vec<Tree>,
+    pub(super) needed: HashMap<BlobId, Needed>,
+}
+
+impl Store {
+    /// Re-reads everything and reports each damage by path, kind, and what it touches. Changes
+    /// nothing. The progress advances by the bytes that were read.
+    pub fn verify(&self, options: &VerifyOptions, progress: &dyn Progress) -> Result<VerifyReport> {
+        let mut report = VerifyReport::default();
+        verify_format(self, &mut report);
+        let trees = read_trees(self, &mut report)?;
+        let wrong = verify_blobs(self, &trees, *options, &mut report, progress)?;
+        verify_records(self, &trees, &mut report)?;
+        verify_realised::verify(self, &trees, &wrong, *options, &mut report)?;
+        tell_whom_it_touches(self, &trees, &mut report)?;
+        report.damages.sort();
+        Ok(report)
+    }
+}
+
+fn verify_format(store: &Store, report: &mut VerifyReport) {
+    let path = store.layout().format();
+    let detail = match Format::read(store.layout()) {
+        Ok(Some(format)) if format.id == store.id() => return,
+        Ok(Some(_)) => "it names another store than when it was opened".to_owned(),
+        Ok(None) => "it is missing".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    report.damages.push(Damage::new(DamageKind::Format, &path, detail));
+}
+
+/// Reads every tree. All become roots first, so that no gc takes away what is being verified.
+fn read_trees(store: &Store, report: &mut VerifyReport) -> Result<Trees> {
+    let listed = listing::trees(store.layout())?;
+    let roots = listed.iter().filter_map(|tree| tree.name.map(Root::Tree));
+    store.protect_if_writable(roots)?;
+    let read: Vec<_> = listed
+        .par_iter()
+        .map(|Named { path, name }| match name {
+            None => Err(Damage::new(DamageKind::Stray, path, "it is not a file of the store")),
+            Some(id) => match tree_file::read(store.layout(), id) {
+                Ok(tree) => Ok(tree.map(|tree| (*id, tree))),
+                Err(StoreError::TreeDamaged { reason, .. }) => {
+                    Err(Damage { trees: vec![*id], ..Damage::new(DamageKind::Tree, path, reason) })
+                }
+                Err(error) => Err(Damage {
+                    trees: vec![*id],
+                    ..Damage::new(DamageKind::Tree, path, with_cause(&error))
+                }),
+            },
+        })
+        .collect();
+    let mut trees = Trees { ids: Vec::new(), trees: Vec::new(), needed: HashMap::new() };
+    for result in read {
+        match result {
+            Ok(Some((id, tree))) => {
+                let at = trees.ids.len();
+                for entry in tree.entries() {
+                    let Some(blob) = entry.blob else { continue };
+                    let size = entry.size;
+                    let needed = trees
+                        .needed
+                        .entry(blob)
+                        .or_insert_with(|| Needed { size, trees: Vec::new() });
+                    if needed.trees.last() != Some(&at) {
+                        needed.trees.push(at);
+                    }
+                }
+                trees.ids.push(id);
+                trees.trees.push(tree);
+            }
+            Ok(None) => {} // Removed since it was listed: nobody needed it.
+            Err(damage) => report.damages.push(damage),
+        }
+    }
+    report.trees = trees.ids.len() as u64;
+    Ok(trees)
+}
+
+/// Reads every content; the forms that are wrong.
+fn verify_blobs(
+    store: &Store,
+    trees: &Trees,
+    options: VerifyOptions,
+    report: &mut VerifyReport,
+    progress: &dyn Progress,
+) -> Result<BTreeSet<BlobName>> {
+    let mut files = Vec::new();
+    let mut present: BTreeSet<BlobId> = BTreeSet::new();
+    for Named { path, name } in listing::blobs(store.layout())? {
+        let Some(name) = name else {
+            report.damages.push(Damage::new(
+                DamageKind::Stray,
+                &path,
+                "it is not a file of the store",
+            ));
+            continue;
+        };
+        present.insert(name.0);
+        match path.symlink_metadata() {
+            Ok(metadata) => files.push((path, name, metadata)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(StoreError::io("look at", &path, error)),
+        }
+    }
+    // The largest first, so that no processor is left alone with one at the end.
+    files.sort_by_key(|(_, _, metadata)| std::cmp::Reverse(metadata.len()));
+    report.blobs = files.len() as u64;
+    report.bytes = files.iter().map(|(_, _, metadata)| metadata.len()).sum();
+    let task = progress.start("verify", Some(report.bytes));
+    let found: Vec<(BlobName, Damage)> = files
+        .par_iter()
+        .with_max_len(1)
+        .map_init(Vec::new, |buffer, (path, name, metadata)| {
+            let needed = trees.needed.get(&name.0);
+            verify_blob(path, *name, metadata, needed, options, buffer, task.as_ref())
+                .map(|damage| (*name, Damage { blob: Some(name.0), ..damage }))
+        })
+        .flatten()
+        .collect();
+    let mut wrong = BTreeSet::new();
+    for (name, damage) in found {
+        if damage.kind == DamageKind::BlobContent {
+            wrong.insert(name);
+        }
+        report.damages.push(damage);
+    }
+    for blob in trees.needed.keys().filter(|blob| !present.contains(blob)) {
+        let path = store.layout().blob(blob, false);
+        if !blob::is_here(store.layout(), blob, crate::model::Kind::File) {
+            report.damages.push(Damage {
+                blob: Some(*blob),
+                ..Damage::new(DamageKind::BlobMissing, &path, "a tree needs it and it is missing")
+            });
+        }
+    }
+    Ok(wrong)
+}
+
+fn verify_blob(
+    path: &Path,
+    (blob, executable): BlobName,
+    metadata: &std::fs::Metadata,
+    needed: Option<&Needed>,
+    options: VerifyOptions,
+    buffer: &mut Vec<u8>,
+    task: &dyn Task,
+) -> Option<Damage> {
+    let content = |detail: String| Some(Damage::new(DamageKind::BlobContent, path, detail));
+    if !metadata.is_file() {
+        return content("it is not a file".to_owned());
+    }
+    if let Some(needed) = needed
+        && needed.size != metadata.len()
+    {
+        return content(format!("it has {} bytes instead of {}", metadata.len(), needed.size));
+    }
+    if !options.quick {
+        match hash_file(path, buffer, task) {
+            Ok(found) if found == blob => {}
+            Ok(found) => return content(format!("its content is that of {found}")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => return content(format!("it cannot be read: {error}")),
+        }
+    }
+    attributes(metadata, executable)
+        .map(|detail| Damage::new(DamageKind::BlobAttributes, path, detail))
+}
+
+/// What is wrong with the mode or the time of a blob.
+fn attributes(metadata: &std::fs::Metadata, executable: bool) -> Option<String> {
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777;
+        if mode != blob::mode(executable) {
+            return Some(format!(
+                "its mode is {mode:04o} instead of {:04o}",
+                blob::mode(executable)
+            ));
+        }
+    }
+    #[cfg(windows)]
+    let _ = executable;
+    if metadata.modified().ok() != Some(blob::fixed_time()) {
+        return Some("its modification time changed: something wrote to it".to_owned());
+    }
+    None
+}
+
+/// The digest of a file's content.
+pub(super) fn hash_file(path: &Path, buffer: &mut Vec<u8>, task: &dyn Task) -> io::Result<BlobId> {
+    let mut file = super::retry::retried(|| File::open(path))?;
+    buffer.resize(READ, 0);
+    let mut hasher = blake3::Hasher::new();
+    loop {
+        match file.read(buffer) {
+            Ok(0) => return Ok(BlobId::from_bytes(*hasher.finalize().as_bytes())),
+            Ok(read) => {
+                hasher.update(&buffer[..read]);
+                task.advance(read as u64);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn verify_records(store: &Store, trees: &Trees, report: &mut VerifyReport) -> Result<()> {
+    let known: BTreeSet<TreeId> = trees.ids.iter().copied().collect();
+    for Named { path, name } in listing::records(store.layout())? {
+        let Some(key) = name else {
+            report.damages.push(Damage::new(
+                DamageKind::Stray,
+                &path,
+                "it is not a file of the store",
+            ));
+            continue;
+        };
+        report.records += 1;
+        let detail = match unpacked::read(store.layout(), &key)? {
+            Some(record) if known.contains(&record.tree) => continue,
+            // It may have come after the trees were listed.
+            Some(record)
+                if matches!(tree_file::read(store.layout(), &record.tree), Ok(Some(_))) =>
+            {
+                continue;
+            }
+            Some(record) => format!("its tree {} is not there", record.tree),
+            None if path.symlink_metadata().is_err() => continue,
+            None => "it is not the record of its name".to_owned(),
+        };
+        report.damages.push(Damage::new(DamageKind::Record, &path, detail));
+    }
+    Ok(())
+}
+
+/// Adds to each damage the trees and the generations that need what is damaged.
+fn tell_whom_it_touches(store: &Store, trees: &Trees, report: &mut VerifyReport) -> Result<()> {
+    let by_name = listing::trees_by_name(store.layout())?;
+    let mut holders: BTreeMap<TreeId, BTreeSet<String>> = BTreeMap::new();
+    for holder in holders::lasting(store.layout()) {
+        let holder = match holder {
+            Ok(holder) => holder,
+            Err(StoreError::Roots { path, reason }) => {
+                report.damages.push(Damage::new(DamageKind::Roots, &path, reason));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        for root in &holder.roots {
+            let tree = match root {
+                Root::Tree(tree) => Some(*tree),
+                Root::Unpacked(key) => {
+                    unpacked::read(store.layout(), key)?.map(|record| record.tree)
+                }
+                Root::Realised(name) => name.get(..32).and_then(|part| by_name.get(part)).copied(),
+                Root::Blob(_) | Root::Archive(_) => None,
+            };
+            let Some(tree) = tree else { continue };
+            if store.layout().tree(&tree).symlink_metadata().is_err() {
+                let detail = format!("the tree {tree}, which {} needs, is missing", holder.name);
+                let damage = Damage::new(DamageKind::Roots, &holder.path, detail);
+                report.damages.push(Damage { trees: vec![tree], ..damage });
+            }
+            holders.entry(tree).or_default().insert(holder.name.clone());
+        }
+    }
+    for damage in &mut report.damages {
+        if let Some(needed) = damage.blob.and_then(|blob| trees.needed.get(&blob)) {
+            damage.trees.extend(needed.trees.iter().map(|at| trees.ids[*at]));
+        }
+        damage.trees.sort();
+        damage.trees.dedup();
+        let touched = damage.trees.iter().filter_map(|tree| holders.get(tree)).flatten();
+        damage.touches = touched.cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    }
+    Ok(())
+}
+
+/// An error and what the operating system said.
+pub(super) fn with_cause(error: &StoreError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}
+
+/// The metadata of a path, or none when it is gone.
+pub(super) fn metadata(path: &Path) -> Result<Option<std::fs::Metadata>> {
+    match path.symlink_metadata() {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(error).at("look at", path),
+    }
+}

@@ -1,0 +1,189 @@
+//! Comparing realised directories with their trees: names, kinds, sizes, contents, modes.
+//!
+//! A file that is the blob's own inode was verified with the blob. Any other is read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use crate::model::{Entry, Kind, NoProgress, Tree};
+
+use super::Store;
+use super::error::Result;
+use super::layout::base32;
+use super::listing::{self, BlobName};
+use super::realised::directories;
+use super::roots::is_realised_name;
+use super::verify::{Damage, DamageKind, Trees, VerifyOptions, VerifyReport, hash_file, metadata};
+
+/// Compares every realised directory with its tree.
+pub(super) fn verify(
+    store: &Store,
+    trees: &Trees,
+    wrong: &BTreeSet<BlobName>,
+    options: VerifyOptions,
+    report: &mut VerifyReport,
+) -> Result<()> {
+    let by_name: BTreeMap<String, usize> =
+        trees.ids.iter().enumerate().map(|(at, id)| (base32(&id.as_bytes()[..20]), at)).collect();
+    let directory = store.layout().directory("realised");
+    for name in listing::names(&directory)? {
+        let path = directory.join(&name);
+        let name = name.to_string_lossy();
+        let Some(there) = metadata(&path)? else { continue };
+        if !is_realised_name(&name) || !there.is_dir() {
+            let detail = "it is no realised directory";
+            report.damages.push(Damage::new(DamageKind::Stray, &path, detail));
+            continue;
+        }
+        report.realised += 1;
+        let Some(at) = name.get(..32).and_then(|part| by_name.get(part)) else {
+            let detail = "the tree that it was made of is missing or damaged";
+            report.damages.push(Damage::new(DamageKind::Realised, &path, detail));
+            continue;
+        };
+        let comparison = Comparison { store, tree: &trees.trees[*at], root: &path, wrong, options };
+        let damages = comparison.run()?;
+        let of_tree = |damage| Damage { trees: vec![trees.ids[*at]], ..damage };
+        report.damages.extend(damages.into_iter().map(of_tree));
+    }
+    Ok(())
+}
+
+struct Comparison<'a> {
+    store: &'a Store,
+    tree: &'a Tree,
+    root: &'a Path,
+    wrong: &'a BTreeSet<BlobName>,
+    options: VerifyOptions,
+}
+
+impl Comparison<'_> {
+    fn run(&self) -> Result<Vec<Damage>> {
+        let mut found = self.directories()?;
+        let entries: Vec<Vec<Damage>> = self
+            .tree
+            .entries()
+            .par_chunks(256)
+            .map(|entries| {
+                let mut buffer = Vec::new();
+                let mut found = Vec::new();
+                for entry in entries {
+                    if let Some(detail) = self.entry(entry, &mut buffer)? {
+                        let path = entry.path.at(self.root);
+                        let damage = Damage::new(DamageKind::Realised, &path, detail);
+                        found.push(Damage { blob: entry.blob, ..damage });
+                    }
+                }
+                Ok(found)
+            })
+            .collect::<Result<_>>()?;
+        found.extend(entries.into_iter().flatten());
+        Ok(found)
+    }
+
+    /// What is wrong with the directories, and what lies in them without being in the tree.
+    fn directories(&self) -> Result<Vec<Damage>> {
+        let mut expected: BTreeMap<PathBuf, BTreeSet<&str>> = BTreeMap::new();
+        expected.insert(self.root.to_path_buf(), BTreeSet::new());
+        let directories = directories(self.tree);
+        for directory in &directories {
+            expected.insert(self.root.join(directory), BTreeSet::new());
+        }
+        let files = self.tree.entries().iter().map(|entry| entry.path.as_str());
+        for path in files.chain(directories) {
+            let (parent, name) = match path.rsplit_once('/') {
+                Some((parent, name)) => (self.root.join(parent), name),
+                None => (self.root.to_path_buf(), path),
+            };
+            expected.entry(parent).or_default().insert(name);
+        }
+        let mut found = Vec::new();
+        for (directory, expected) in expected {
+            let Some(there) = metadata(&directory)? else { continue }; // Told by its entries.
+            if let Some(detail) = directory_mode(&there) {
+                found.push(Damage::new(DamageKind::Realised, &directory, detail));
+            }
+            for name in listing::names(&directory)? {
+                if !name.to_str().is_some_and(|name| expected.contains(name)) {
+                    let detail = "it is not in the tree that the directory was made of";
+                    let path = directory.join(&name);
+                    found.push(Damage::new(DamageKind::Realised, &path, detail));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn entry(&self, entry: &Entry, buffer: &mut Vec<u8>) -> Result<Option<String>> {
+        let path = entry.path.at(self.root);
+        let Some(there) = metadata(&path)? else { return Ok(Some("it is missing".to_owned())) };
+        let Some(blob) = entry.blob else {
+            return Ok((!there.is_dir()).then(|| "it is not a directory".to_owned()));
+        };
+        if entry.kind == Kind::Link {
+            let target = std::fs::read_link(&path).ok();
+            let right = target.is_some_and(|target| {
+                blake3::hash(target.as_os_str().as_encoded_bytes()) == *blob.as_bytes()
+            });
+            return Ok((!right).then(|| "it is not the link that it should be".to_owned()));
+        }
+        if !there.is_file() {
+            return Ok(Some("it is not a file".to_owned()));
+        }
+        if there.len() != entry.size {
+            return Ok(Some(format!("it has {} bytes instead of {}", there.len(), entry.size)));
+        }
+        let executable = entry.kind == Kind::Executable;
+        let source = metadata(&self.store.layout().blob(&blob, executable))?;
+        if source.is_some_and(|source| is_same_file(&source, &there)) {
+            let wrong = self.wrong.contains(&(blob, executable && cfg!(unix)));
+            return Ok(wrong.then(|| format!("it is a link to the damaged content {blob}")));
+        }
+        if !self.options.quick {
+            match hash_file(&path, buffer, &NoProgress) {
+                Ok(found) if found == blob => {}
+                Ok(found) => return Ok(Some(format!("its content is that of {found}"))),
+                Err(error) => return Ok(Some(format!("it cannot be read: {error}"))),
+            }
+        }
+        Ok(file_mode(&there, executable))
+    }
+}
+
+#[cfg(unix)]
+fn directory_mode(there: &Metadata) -> Option<String> {
+    let mode = std::os::unix::fs::PermissionsExt::mode(&there.permissions()) & 0o7777;
+    (mode != 0o555).then(|| format!("its mode is {mode:04o} instead of 0555"))
+}
+
+#[cfg(windows)]
+fn directory_mode(_there: &Metadata) -> Option<String> {
+    None
+}
+
+#[cfg(unix)]
+fn file_mode(there: &Metadata, executable: bool) -> Option<String> {
+    let mode = std::os::unix::fs::PermissionsExt::mode(&there.permissions()) & 0o7777;
+    let right = super::blob::mode(executable);
+    (mode != right).then(|| format!("its mode is {mode:04o} instead of {right:04o}"))
+}
+
+#[cfg(windows)]
+fn file_mode(_there: &Metadata, _executable: bool) -> Option<String> {
+    None
+}
+
+#[cfg(unix)]
+fn is_same_file(a: &Metadata, b: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (a.dev(), a.ino()) == (b.dev(), b.ino())
+}
+
+/// The identity of a file costs a handle here; its content says as much.
+#[cfg(windows)]
+fn is_same_file(_a: &Metadata, _b: &Metadata) -> bool {
+    false
+}
