@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
             count(report.removed, "object"),
         ));
         for kept in &report.kept {
-            text.push_str(&format!("  kept for {kept}\n"));
+            text.push_str(&format!("  kept for {}: {}\n", kept.by, bytes(kept.bytes)));
         }
         for skipped in &report.skipped {
             text.push_str(&format!("  skipped {skipped}\n"));

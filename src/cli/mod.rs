@@ -5,6 +5,7 @@ mod build;
 mod diff;
 mod exec;
 mod fetch;
+mod gc;
 mod graph;
 mod history;
 mod init;
@@ -13,6 +14,7 @@ mod rollback;
 mod run;
 mod runtime;
 mod shell;
+mod store;
 mod why;
 
 use std::ffi::OsString;
@@ -82,6 +84,8 @@ enum Command {
     Graph(graph::Arguments),
     Why(why::Arguments),
     Runtime(runtime::Arguments),
+    Store(store::Arguments),
+    Gc(gc::Arguments),
 }
 
 /// What each command is given: how to answer, who draws progress, and the settings of the call.
@@ -140,6 +144,8 @@ fn dispatch(command: Command, context: &Context) -> Answer {
         Command::Graph(arguments) => graph::run(&arguments, context),
         Command::Why(arguments) => why::run(&arguments, context),
         Command::Runtime(arguments) => runtime::run(&arguments, context),
+        Command::Store(arguments) => store::run(&arguments, context),
+        Command::Gc(arguments) => gc::run(&arguments, context),
     }
 }
 

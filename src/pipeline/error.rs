@@ -211,6 +211,20 @@ pub enum Error {
         #[help]
         help: String,
     },
+    /// Unpacking for a repair gave another tree than it did before.
+    #[error("archive {archive} unpacks to {found}, but did to {expected} before")]
+    #[diagnostic(
+        code(drystone::store::repaired_otherwise),
+        help("nothing was replaced; report this with the output of \"drystone --version\"")
+    )]
+    RepairedOtherwise {
+        /// The archive.
+        archive: Sha256Digest,
+        /// What came.
+        found: TreeId,
+        /// What the store says.
+        expected: TreeId,
+    },
     /// Unpacking gave another tree than the lock records.
     #[error("package \"{package}\" unpacks to {found}, but the lock records {expected}")]
     #[diagnostic(

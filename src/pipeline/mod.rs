@@ -10,6 +10,7 @@ mod error;
 mod exec;
 mod fetch;
 mod freshness;
+mod gc;
 mod graph;
 mod history;
 mod hosts;
@@ -18,10 +19,12 @@ mod lock;
 mod plans;
 mod project;
 mod registration;
+mod repair;
 mod rollback;
 mod run;
 mod runtime;
 mod selection;
+mod store;
 mod unpacking;
 mod why;
 
@@ -30,6 +33,7 @@ pub use diff::{DiffReport, FileChange, diff};
 pub use error::Error;
 pub use exec::{exec, shell};
 pub use fetch::{FetchReport, FetchRequest, FetchedArchive, fetch};
+pub use gc::{GcReport, GcRequest, KeptFor, gc};
 pub use graph::{GraphNode, GraphReport, graph};
 pub use history::{GenerationLine, HistoryReport, history};
 pub use init::{InitReport, init};
@@ -38,6 +42,10 @@ pub use project::Settings;
 pub use rollback::{RollbackReport, RollbackRequest, rollback};
 pub use run::{RunReport, RunRequest, run};
 pub use runtime::{RuntimeListReport, RuntimeRemoveReport, runtime_list, runtime_remove};
+pub use store::{
+    Damage, StorePathReport, StoreStatReport, StoreVerifyReport, store_adopt, store_init,
+    store_stat, store_verify,
+};
 pub use why::{WhyReport, why};
 
 /// What every verb returns.

@@ -8,7 +8,7 @@ use crate::generation::Generations;
 use crate::lock::{self, Lock};
 use crate::manifest::{self, Environment, Manifest};
 use crate::model::{Name, Platform, Progress, nearest};
-use crate::store::{ProjectId, Store, StoreOptions, project_id};
+use crate::store::{Locate, ProjectId, Store, StoreOptions, project_id};
 
 /// The file that a person writes.
 pub(super) const MANIFEST: &str = "env.kdl";
@@ -54,6 +54,15 @@ impl<'a> Project<'a> {
         Ok(Self { directory: directory.to_path_buf(), settings })
     }
 
+    /// The same, or the current directory where there is no project: the store can be looked after
+    /// from anywhere.
+    pub fn find_or_here(settings: &'a Settings) -> Result<Self> {
+        match Self::find(settings) {
+            Err(Error::NoManifest { directory }) => Ok(Self { directory, settings }),
+            found => found,
+        }
+    }
+
     pub fn manifest_path(&self) -> PathBuf {
         self.directory.join(MANIFEST)
     }
@@ -68,15 +77,13 @@ impl<'a> Project<'a> {
 
     /// Opens the project's store, making the user's own on first use.
     pub fn store(&self, progress: &dyn Progress) -> Result<Store> {
-        let _ = progress;
-        let location = self
-            .settings
-            .store
-            .clone()
-            .or_else(|| std::env::var_os("DRYSTONE_STORE").map(Into::into))
-            .unwrap_or_default();
+        let chosen = self.settings.store.clone();
+        let location = Locate::from_environment(chosen, Some(self.directory.clone())).find()?;
+        if let Some(note) = &location.note {
+            progress.note(note);
+        }
         let options = StoreOptions { unsafe_filesystem: self.settings.unsafe_filesystem };
-        Ok(Store::open(&location, &options)?)
+        Ok(Store::open(&location.path, &options)?)
     }
 
     /// The random id that this project has in stores.

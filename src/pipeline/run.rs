@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::current::{Current, current};
 use super::project::{Project, known_names};
+use super::repair::repair_changed;
 use super::{Error, Result, Settings};
 use crate::generation::{Generation, Generations};
 use crate::manifest::Application;
@@ -68,6 +69,7 @@ pub fn run(
     for problem in &outcome.problems {
         progress.note(problem);
     }
+    repair_changed(&store, &outcome.changed, progress)?;
     Ok(RunReport { status: outcome.status, directory: outcome.directory })
 }
 

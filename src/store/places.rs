@@ -1,27 +1,44 @@
 //! Where things of a store are, for those who read them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::error::{At, Result};
 use super::{ProjectId, Store};
 use crate::model::{BlobId, Name};
 
 impl Store {
-    /// The environments of a project that have something recorded here, sorted.
-    pub fn environment_names(&self, project: &ProjectId) -> Result<Vec<Name>> {
-        let directory = self.root().join("environments").join(project.as_str());
-        let entries = match std::fs::read_dir(&directory) {
+    /// The projects that have environments or runtime directories here, sorted.
+    pub fn projects(&self) -> Result<Vec<ProjectId>> {
+        let mut projects = Vec::new();
+        for kind in ["environments", "runtimes"] {
+            projects.extend(self.names_in(&self.root().join(kind))?);
+        }
+        let mut projects: Vec<ProjectId> =
+            projects.iter().filter_map(|name| ProjectId::from_text(name)).collect();
+        projects.sort();
+        projects.dedup();
+        Ok(projects)
+    }
+
+    fn names_in(&self, directory: &Path) -> Result<Vec<String>> {
+        let entries = match std::fs::read_dir(directory) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error).at("list", &directory),
+            Err(error) => return Err(error).at("list", directory),
         };
         let mut names = Vec::new();
         for entry in entries {
-            let entry = entry.at("list", &directory)?;
-            names.extend(entry.file_name().to_str().and_then(|name| name.parse::<Name>().ok()));
+            names.extend(entry.at("list", directory)?.file_name().into_string());
         }
         names.sort();
         Ok(names)
+    }
+
+    /// The environments of a project that have something recorded here, sorted.
+    pub fn environment_names(&self, project: &ProjectId) -> Result<Vec<Name>> {
+        let directory = self.root().join("environments").join(project.as_str());
+        let names = self.names_in(&directory)?;
+        Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
     /// The realised directory of this name.

@@ -75,6 +75,16 @@ pub struct Damage {
     pub touches: Vec<String>,
 }
 
+impl std::fmt::Display for Damage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.path.display(), self.detail)?;
+        if self.touches.is_empty() {
+            return Ok(());
+        }
+        write!(f, "; needed by {}", self.touches.join(", "))
+    }
+}
+
 /// What kind of thing is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,0 +1,144 @@
+//! `gc`: drops what is old where that is asked for, then removes what nothing needs.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::project::Project;
+use super::{Result, Settings};
+use crate::generation::{self, Generations};
+use crate::model::{Name, Progress};
+use crate::runtime::{self, State};
+use crate::store::{GcOptions, ProjectId, Store};
+
+/// What gc is to do.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GcRequest {
+    /// Drops generations and finished runtime directories that are older, and keeps everything
+    /// that was asked for since.
+    pub older_than: Option<Duration>,
+    /// Only say what would be removed.
+    pub dry_run: bool,
+}
+
+/// What gc did, or would do.
+#[derive(Debug, Serialize)]
+pub struct GcReport {
+    /// Whether this is only what would be done.
+    pub dry_run: bool,
+    /// Generations and runtime directories that were dropped for their age, a line each.
+    pub dropped: Vec<String>,
+    /// How many objects of the store were removed.
+    pub removed: u64,
+    /// Bytes that are free now.
+    pub freed_bytes: u64,
+    /// Who keeps the rest.
+    pub kept: Vec<KeptFor>,
+    /// What could not be removed now, and why, a line each.
+    pub skipped: Vec<String>,
+}
+
+/// Somebody who keeps something.
+#[derive(Debug, Serialize)]
+pub struct KeptFor {
+    /// `generation 3 of cuda-on-amd (project …)`.
+    pub by: String,
+    /// Bytes of all that it needs; one content may be counted for several.
+    pub bytes: u64,
+}
+
+/// Collects garbage in the store of the project, or in the user's where there is no project.
+pub fn gc(settings: &Settings, request: &GcRequest, progress: &dyn Progress) -> Result<GcReport> {
+    let project = Project::find_or_here(settings)?;
+    let store = project.store(progress)?;
+    let dropped = match request.older_than {
+        Some(age) => drop_older(&store, age, request.dry_run, progress)?,
+        None => Vec::new(),
+    };
+    let options = GcOptions { older_than: request.older_than, dry_run: request.dry_run };
+    let report = store.gc(&options, progress)?;
+    let removed = report.removed;
+    Ok(GcReport {
+        dry_run: report.dry_run,
+        dropped,
+        removed: removed.blobs
+            + removed.trees
+            + removed.records
+            + removed.realised
+            + removed.archives
+            + removed.partial,
+        freed_bytes: report.freed,
+        kept: report
+            .kept
+            .into_iter()
+            .map(|kept| KeptFor { by: kept.by, bytes: kept.bytes })
+            .collect(),
+        skipped: report
+            .skipped
+            .into_iter()
+            .map(|skipped| format!("{}: {}", skipped.path.display(), skipped.reason))
+            .collect(),
+    })
+}
+
+/// Drops what is older: never a current generation or its parent, never a directory somebody
+/// lives in or that has a name.
+fn drop_older(
+    store: &Store,
+    age: Duration,
+    dry_run: bool,
+    progress: &dyn Progress,
+) -> Result<Vec<String>> {
+    let now = Timestamp::now();
+    let is_old = |time: Timestamp| {
+        Duration::try_from(now.duration_since(time)).is_ok_and(|passed| passed > age)
+    };
+    let mut dropped = Vec::new();
+    for project in store.projects()? {
+        for environment in store.environment_names(&project)? {
+            for number in
+                old_generations(store, &project, &environment, &is_old)?
+            {
+                dropped.push(format!("generation {number} of {environment}"));
+                if !dry_run {
+                    let directory = store.environment(&project, &environment, progress)?;
+                    generation::remove(&directory, number)?;
+                }
+            }
+        }
+        let runtimes = store.project_runtimes(&project);
+        for info in runtime::list(&runtimes)? {
+            let started = info.started.as_deref().and_then(|text| text.parse().ok());
+            let goes = info.state != State::Running && info.name.is_none();
+            if goes && started.is_none_or(is_old) {
+                dropped.push(format!("runtime directory {} of {}", info.id, info.application));
+                if !dry_run {
+                    runtime::remove(&runtimes, &info.id)?;
+                }
+            }
+        }
+    }
+    Ok(dropped)
+}
+
+fn old_generations(
+    store: &Store,
+    project: &ProjectId,
+    environment: &Name,
+    is_old: &dyn Fn(Timestamp) -> bool,
+) -> Result<Vec<u64>> {
+    let generations = Generations::open(&store.environment_path(project, environment));
+    let mut kept: BTreeSet<u64> = BTreeSet::new();
+    if let Some(current) = generations.current()? {
+        kept.insert(current.number);
+        kept.extend(current.parent);
+    }
+    let listed = generations.list()?.into_iter();
+    let whole = listed.filter_map(|listed| listed.generation.ok());
+    Ok(whole
+        .filter(|generation| !kept.contains(&generation.number) && is_old(generation.created))
+        .map(|generation| generation.number)
+        .collect())
+}
