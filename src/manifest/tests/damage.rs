@@ -48,3 +48,19 @@ proptest! {
         read(&damaged);
     }
 }
+
+/// What makes a recursive parser overflow its stack, which no one could catch.
+#[test]
+fn repetition_of_any_sign_never_overflows_the_stack() {
+    for sign in [
+        "{", "}", "(", "/-", "/*", "/-{", "a{", "\\\n", "=", "#", "\"", "a=", ";", "(a)", "/-a{",
+        "/- x ", "/- x\n", "/-1 ", "/*x*/", "//x\n", " ", "\n", "1 ", "x/-", "\u{feff}", "a\\\n",
+        "/-{}", "{}",
+    ] {
+        for end in ["", "\n", "x", "*/", "\"", "}"] {
+            let text = sign.repeat(1_000) + &end.repeat(1_000);
+            read(&text);
+            read(&format!("a {text}"));
+        }
+    }
+}
