@@ -73,7 +73,9 @@ fn files_of(directory: &Path, path: &str) -> Result<Vec<String>, CatalogueError>
         let name = entry.map_err(unreadable)?.file_name();
         // A name that is not Unicode could not be written into the inputs digest.
         let Some(name) = name.to_str().filter(|name| name.ends_with(".kdl")) else { continue };
-        files.push(inside(directory, &format!("{path}/{name}"))?);
+        // The path of the manifest's own directory is empty.
+        let separator = if path.is_empty() { "" } else { "/" };
+        files.push(inside(directory, &format!("{path}{separator}{name}"))?);
     }
     if files.is_empty() {
         return Err(CatalogueError::Empty { path: path.to_owned() });
@@ -89,5 +91,5 @@ fn inside(directory: &Path, path: &str) -> Result<String, CatalogueError> {
     {
         return Err(CatalogueError::Outside { path: path.to_owned() });
     }
-    Ok(path.trim_start_matches("./").to_owned())
+    Ok(path.to_owned())
 }

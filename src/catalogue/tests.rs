@@ -151,6 +151,13 @@ fn a_catalogue_that_is_missing_or_empty_is_named() {
     assert!(matches!(catalogue(&empty), Err(CatalogueError::Empty { .. })));
 }
 
+#[test]
+fn a_manifest_is_no_catalogue() {
+    let own = project(&[("env.kdl", "catalogue \".\"\n")]);
+    let error = catalogue(&own).unwrap_err();
+    assert_eq!(error.to_string(), "env.kdl has a mistake");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_catalogue_file_that_links_out_of_the_project_is_refused() {

@@ -2,6 +2,7 @@
 //! them are read.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use kdl::KdlNode;
@@ -362,10 +363,11 @@ fn insert<T>(
     span: SourceSpan,
     complaints: &mut Complaints,
 ) {
-    if into.contains_key(&name) {
-        duplicate(what, name.as_str(), span, complaints);
-    } else {
-        into.insert(name, value);
+    match into.entry(name) {
+        Entry::Occupied(known) => duplicate(what, known.key().as_str(), span, complaints),
+        Entry::Vacant(place) => {
+            place.insert(value);
+        }
     }
 }
 

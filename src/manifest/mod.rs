@@ -20,6 +20,7 @@ mod inputs;
 mod load;
 mod location;
 mod node;
+mod node_version;
 mod package;
 mod scan;
 mod starter;

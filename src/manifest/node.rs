@@ -9,7 +9,7 @@ use kdl::{KdlEntry, KdlNode, KdlValue};
 use miette::SourceSpan;
 
 use super::complaint::{Complaints, did_you_mean, in_words};
-use crate::model::{Name, Platform, Range, TreePath, TreePathError, Version};
+use crate::model::{Name, Platform, TreePath, TreePathError};
 
 /// A text of the file and where it stands.
 #[derive(Debug, Clone, Copy)]
@@ -38,8 +38,8 @@ impl Child {
 /// What one node holds, taken piece by piece; what was not taken at the end is complained of.
 pub(super) struct NodeReader<'a, 'c> {
     node: &'a KdlNode,
-    arguments: VecDeque<&'a KdlEntry>,
-    properties: Vec<&'a KdlEntry>,
+    pub(super) arguments: VecDeque<&'a KdlEntry>,
+    pub(super) properties: Vec<&'a KdlEntry>,
     /// The properties that were asked for.
     known: Vec<&'static str>,
     pub(super) complaints: &'c mut Complaints,
@@ -110,7 +110,7 @@ impl<'a, 'c> NodeReader<'a, 'c> {
         self.node.children().is_some()
     }
 
-    fn missing(&mut self, what: &str, example: &str) {
+    pub(super) fn missing(&mut self, what: &str, example: &str) {
         let word = self.word();
         self.complaints.add(
             self.span(),
@@ -152,7 +152,7 @@ impl<'a, 'c> NodeReader<'a, 'c> {
         entries.into_iter().filter_map(|entry| self.as_text(entry, what)).collect()
     }
 
-    fn as_text(&mut self, entry: &'a KdlEntry, what: &str) -> Option<Text<'a>> {
+    pub(super) fn as_text(&mut self, entry: &'a KdlEntry, what: &str) -> Option<Text<'a>> {
         let KdlValue::String(value) = entry.value() else {
             let (kind, written) = (kind(entry.value()), written(entry));
             self.complaints.add(
@@ -186,7 +186,7 @@ impl<'a, 'c> NodeReader<'a, 'c> {
         self.checked(text, what, help, text.value.parse())
     }
 
-    fn checked<T, E: Display>(
+    pub(super) fn checked<T, E: Display>(
         &mut self,
         text: Text<'_>,
         what: &str,
@@ -243,80 +243,6 @@ impl<'a, 'c> NodeReader<'a, 'c> {
         self.as_platform(text)
     }
 
-    /// The next argument as a version.
-    pub(super) fn version(&mut self, example: &str) -> Option<(Version, SourceSpan)> {
-        let text = self.version_text(example)?;
-        let help = "A version is numbers with dots between, then -pre, then +build: \"6-preview.69\", \"2.3.0+cu118\".";
-        self.parse(text, "a version", help).map(|version| (version, text.span))
-    }
-
-    /// The next argument as a range; `host` says whether a bare version is a prefix.
-    pub(super) fn range(&mut self, host: bool, example: &str) -> Option<Range> {
-        let text = self.version_text(example)?;
-        let parsed = if host { Range::parse_host(text.value) } else { text.value.parse() };
-        let help = "A range is a version, or comparisons joined by commas: \"6.4\", \">=6, <8\", \"6.*\", \"*\".";
-        self.checked(text, "a range of versions", help, parsed)
-    }
-
-    /// The next argument as the text of a version or range, with what is special about them
-    /// explained: without quotes a number loses its zeros and an operator becomes a property.
-    fn version_text(&mut self, example: &str) -> Option<Text<'a>> {
-        let Some(entry) = self.arguments.pop_front() else {
-            if !self.operator_property() {
-                self.missing("a version", example);
-            }
-            return None;
-        };
-        let written = written(entry);
-        let quoted = written.starts_with(['"', '#']);
-        match entry.value() {
-            KdlValue::String(_) if quoted => self.as_text(entry, "a version"),
-            KdlValue::Integer(_) | KdlValue::Float(_) => {
-                let read = match entry.value() {
-                    KdlValue::Float(number) => number.to_string(),
-                    KdlValue::Integer(number) => number.to_string(),
-                    _ => String::new(),
-                };
-                let label = if read == written {
-                    String::from("a number, not a version")
-                } else {
-                    format!("a number: it would be read as {read}")
-                };
-                self.unquoted(entry.span(), &written, label);
-                None
-            }
-            KdlValue::String(_) => {
-                self.unquoted(entry.span(), &written, String::from("quotes are missing"));
-                None
-            }
-            _ => self.as_text(entry, "a version"),
-        }
-    }
-
-    /// Complains of `>=3.11`, which KDL reads as the property `>` with the value 3.11.
-    fn operator_property(&mut self) -> bool {
-        let operator =
-            |entry: &&KdlEntry| entry.name().is_some_and(|name| is_operator(name.value()));
-        let Some(at) = self.properties.iter().position(|entry| operator(&entry)) else {
-            return false;
-        };
-        let entry = self.properties.remove(at);
-        let name = entry.name().map_or("", |name| name.value());
-        let label = format!("KDL reads a property named `{name}` here");
-        self.unquoted(entry.span(), &format!("{name}={}", written(entry)), label);
-        true
-    }
-
-    fn unquoted(&mut self, span: SourceSpan, written: &str, label: String) {
-        self.complaints.add(
-            span,
-            "drystone::manifest::unquoted_version",
-            format!("the version {written} is not in quotes"),
-            label,
-            format!("Versions are texts, so that 3.10 stays 3.10: write \"{written}\"."),
-        );
-    }
-
     /// The next argument as a whole number within bounds.
     pub(super) fn integer(&mut self, what: &str, least: u64, most: u64) -> Option<u64> {
         let example = format!("{} {least}", self.word());
@@ -350,7 +276,7 @@ impl<'a, 'c> NodeReader<'a, 'c> {
     fn property(&mut self, name: &'static str) -> Option<&'a KdlEntry> {
         self.known.push(name);
         let same = |it: &&KdlEntry| it.name().is_some_and(|other| other.value() == name);
-        let at = self.properties.iter().position(|entry| same(&entry))?;
+        let at = self.properties.iter().position(same)?;
         Some(self.properties.remove(at))
     }
 
@@ -466,10 +392,6 @@ pub(super) fn known_nodes<'a>(
     kept
 }
 
-fn is_operator(name: &str) -> bool {
-    !name.is_empty() && name.chars().all(|c| matches!(c, '<' | '>' | '=' | '!' | '~' | '^'))
-}
-
 fn kind(value: &KdlValue) -> &'static str {
     match value {
         KdlValue::String(_) => "text",
@@ -480,7 +402,7 @@ fn kind(value: &KdlValue) -> &'static str {
 }
 
 /// A value as it stands in the file.
-fn written(entry: &KdlEntry) -> String {
+pub(super) fn written(entry: &KdlEntry) -> String {
     match entry.format() {
         Some(format) if !format.value_repr.is_empty() => format.value_repr.clone(),
         _ => entry.value().to_string(),

@@ -16,8 +16,15 @@ const BRACE_LIMIT: usize = 1000;
 
 /// Complains of what must not reach the parser. Nothing is added for text that may.
 pub(super) fn scan(text: &str, complaints: &mut Complaints) {
-    let mut scanner =
-        Scanner { text, at: 0, open: Vec::new(), word: (0, 0), deepest: false, complaints };
+    let mut scanner = Scanner {
+        text,
+        at: 0,
+        open: Vec::new(),
+        word: (0, 0),
+        slashdashes: 0,
+        deepest: false,
+        complaints,
+    };
     while scanner.at < text.len() {
         if scanner.step().is_none() {
             break;
@@ -26,6 +33,9 @@ pub(super) fn scan(text: &str, complaints: &mut Complaints) {
     scanner.finish();
 }
 
+/// How many `/-` may follow each other with nothing between.
+const SLASHDASH_LIMIT: usize = 8;
+
 struct Scanner<'a, 'c> {
     text: &'a str,
     at: usize,
@@ -33,23 +43,30 @@ struct Scanner<'a, 'c> {
     open: Vec<usize>,
     /// The word before, as a range of bytes.
     word: (usize, usize),
+    /// How many `/-` came with nothing between.
+    slashdashes: usize,
     /// Whether too deep nesting was said already.
     deepest: bool,
     complaints: &'c mut Complaints,
 }
 
-/// The span is not closed; scanning ends.
+/// Nothing where what follows cannot be trusted and scanning ends.
 type Go = Option<()>;
 
-impl Scanner<'_, '_> {
-    fn rest(&self) -> &str {
+impl<'a> Scanner<'a, '_> {
+    fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
 
     /// Takes one token.
     fn step(&mut self) -> Go {
         let rest = self.rest();
-        let Some(first) = rest.chars().next() else { return None };
+        let first = rest.chars().next()?;
+        if rest.starts_with("/-") {
+            return self.slashdash();
+        }
+        let blank = first.is_whitespace() || rest.starts_with("//") || rest.starts_with("/*");
+        self.slashdashes *= usize::from(blank);
         if rest.starts_with("//") {
             self.at += rest.find('\n').unwrap_or(rest.len());
         } else if rest.starts_with("/*") {
@@ -90,6 +107,23 @@ impl Scanner<'_, '_> {
         Some(())
     }
 
+    /// `/-`: the parser recurses for each that follows another.
+    fn slashdash(&mut self) -> Go {
+        self.slashdashes += 1;
+        if self.slashdashes > SLASHDASH_LIMIT {
+            self.complaints.add(
+                (self.at, 2),
+                "drystone::manifest::syntax",
+                format!("more than {SLASHDASH_LIMIT} /- follow each other"),
+                "one too many",
+                "One /- takes out what follows it.",
+            );
+            return None;
+        }
+        self.at += 2;
+        Some(())
+    }
+
     fn too_deep(&mut self, at: usize) {
         self.complaints.add(
             (at, 1),
@@ -111,6 +145,16 @@ impl Scanner<'_, '_> {
             }
             if depth == 0 {
                 return Some(());
+            }
+            if depth > DEPTH_LIMIT {
+                self.complaints.add(
+                    (self.at - 2, 2),
+                    "drystone::manifest::depth",
+                    format!("comments are nested more than {DEPTH_LIMIT} deep"),
+                    format!("level {depth} begins here"),
+                    "Each /* needs its own */.",
+                );
+                return None;
             }
         }
         self.unclosed(begin, 2, "comment", "Close it with */ (nested comments need one each).");

@@ -48,3 +48,22 @@ proptest! {
         read(&damaged);
     }
 }
+
+/// What makes a recursive parser overflow its stack, which no one could catch.
+#[test]
+fn repetition_of_any_sign_never_overflows_the_stack() {
+    let opening = ["{", "(", "/-", "/- ", "/*", "/-{", "a{", "/-a{"].map(|sign| (sign, 20_000));
+    // The parser reads these, slowly.
+    let harmless = [
+        "}", "\\\n", "=", "#", "\"", "a=", ";", "(a)", "/- x ", "/- x\n", "/-1 ", "/*x*/", "//x\n",
+        " ", "\n", "1 ", "x/-", "\u{feff}", "a\\\n", "/-{}", "{}",
+    ]
+    .map(|sign| (sign, 1_000));
+    for (sign, times) in opening.into_iter().chain(harmless) {
+        for end in ["", "\n", "x", "*/", "\"", "}"] {
+            let text = sign.repeat(times) + &end.repeat(times);
+            read(&text);
+            read(&format!("a {text}"));
+        }
+    }
+}
