@@ -38,14 +38,19 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
         Command::Init => {
             let report = pipeline::store_init(&context.settings)?;
             context.done(&report, |text| {
-                text.push_str(&format!("this project now has its store in {}\n", report.path.display()));
+                text.push_str(&format!(
+                    "this project now has its store in {}\n",
+                    report.path.display()
+                ));
             })
         }
         Command::Adopt => {
             let report = pipeline::store_adopt(&context.settings, &context.progress)?;
             context.done(&report, |text| {
                 text.push_str(&format!("adopted {}\n", report.path.display()));
-                text.push_str("Its generations and records are discarded; run \"drystone build\".\n");
+                text.push_str(
+                    "Its generations and records are discarded; run \"drystone build\".\n",
+                );
             })
         }
     }
@@ -95,7 +100,9 @@ fn verify(repair: bool, context: &Context) -> Answer {
             },
         ));
         if !sound {
-            text.push_str("Run \"drystone store verify --repair\" to bring it back from the archives.\n");
+            text.push_str(
+                "Run \"drystone store verify --repair\" to bring it back from the archives.\n",
+            );
         }
     })?;
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -204,7 +204,7 @@ fn package(
         placement: node.source.into.clone().unwrap_or_else(own_name),
         requires: sorted_requires(&node.version.requires),
         provides: sorted_provides(&node.version.provides),
-        overlay: sorted(&node.version.overlay),
+        overlay: sorted(node.source.overlay.as_ref().unwrap_or(&node.version.overlay)),
         depends: node.depends.clone(),
         tree: None,
     })

@@ -12,7 +12,6 @@ use crate::store::Store;
 
 /// A generation that something can be started from.
 pub(super) struct Current {
-    pub environment: Name,
     pub generations: Generations,
     pub generation: Generation,
     /// The realised environment.
@@ -58,7 +57,7 @@ pub(super) fn current(
             path: directory,
         });
     }
-    Ok(Current { environment: environment.clone(), generations, generation, directory, realised })
+    Ok(Current { generations, generation, directory, realised })
 }
 
 fn build_first(

@@ -98,9 +98,7 @@ fn drop_older(
     let mut dropped = Vec::new();
     for project in store.projects()? {
         for environment in store.environment_names(&project)? {
-            for number in
-                old_generations(store, &project, &environment, &is_old)?
-            {
+            for number in old_generations(store, &project, &environment, &is_old)? {
                 dropped.push(format!("generation {number} of {environment}"));
                 if !dry_run {
                     let directory = store.environment(&project, &environment, progress)?;

@@ -38,8 +38,7 @@ fn unpack_again(
     let Some(archive) = store.archive(&record.source)? else { return Ok(()) };
     let staging = store.stage()?;
     let label = record.source.to_string();
-    let tree: Tree =
-        unpack(&archive, &label, &record.options, record.family, &staging, progress)?;
+    let tree: Tree = unpack(&archive, &label, &record.options, record.family, &staging, progress)?;
     if tree.id() != record.tree {
         return Err(Error::RepairedOtherwise {
             archive: record.source,
@@ -76,6 +75,7 @@ pub(super) fn repair_changed(
     }
     let left = repair(store, &report, progress)?;
     let repaired = report.damages.len().saturating_sub(left.len());
-    progress.note(&format!("{repaired} of {} damages in the store are repaired", report.damages.len()));
+    progress
+        .note(&format!("{repaired} of {} damages in the store are repaired", report.damages.len()));
     Ok(())
 }
