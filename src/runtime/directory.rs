@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use super::environment_variables::below_home;
 use super::error::{Context, Result, RuntimeError};
 use super::lease::Lease;
 use super::placer::{PlaceError, Placer};
 use super::plan::{Plan, PlannedFile};
 use super::record::Record;
 use super::remove_tree::remove_tree;
-use crate::model::{Kind, Name, TreePath};
+use crate::model::{Family, Kind, Name, TreePath};
 
 /// With more files than this, several threads place them: starting threads costs more before.
 const FILES_FOR_THREADS: usize = 256;
@@ -43,21 +44,34 @@ impl RuntimeDirectory {
     pub(super) fn create(
         runtimes: &Path,
         plan: &Plan,
-        name: Option<&Name>,
         discard: bool,
         roots: &str,
         placer: &dyn Placer,
     ) -> Result<Self> {
-        let guard = lock(runtimes)?;
+        let record = Record::new(plan, None, discard);
+        Self::create_under(lock(runtimes)?, runtimes, plan, record, roots, placer)
+    }
+
+    fn create_under(
+        guard: File,
+        runtimes: &Path,
+        plan: &Plan,
+        record: Record,
+        roots: &str,
+        placer: &dyn Placer,
+    ) -> Result<Self> {
         let (id, path) = fresh(runtimes)?;
         let taken = Lease::take(&path).context("take the lease of", &path)?;
         let lease = taken.ok_or_else(|| RuntimeError::InUse {
             name: id.clone(),
             application: plan.application.clone(),
         })?;
-        drop(guard);
-        let record = Record::new(plan, name, discard);
         let mut made = Self { path, id, lease, record };
+        if made.record.name.is_some() {
+            // Under the lock, so that nobody else makes one of this name.
+            made.record.write(&made.path)?;
+        }
+        drop(guard);
         match made.fill(plan, roots, placer) {
             Ok(()) => Ok(made),
             Err(error) => {
@@ -84,8 +98,8 @@ impl RuntimeDirectory {
             Record::read(path).is_some_and(|record| record.name.as_ref() == Some(name))
         });
         let Some((id, path)) = existing else {
-            drop(guard);
-            return Self::create(runtimes, plan, Some(name), false, roots, placer);
+            let record = Record::new(plan, Some(name), false);
+            return Self::create_under(guard, runtimes, plan, record, roots, placer);
         };
         let taken = Lease::take(&path).context("take the lease of", &path)?;
         let lease = taken.ok_or_else(|| RuntimeError::InUse {
@@ -115,9 +129,18 @@ impl RuntimeDirectory {
     fn fill(&mut self, plan: &Plan, roots: &str, placer: &dyn Placer) -> Result<()> {
         let roots_path = self.path.join("roots");
         std::fs::write(&roots_path, roots).context("write", &roots_path)?;
-        self.record.write(&self.path)?;
         for directory in [self.app(), self.home(), self.tmp()] {
             make_directory(&directory)?;
+        }
+        if plan.platform.family() == Family::Windows {
+            // Windows programs take these for granted; those of Linux make theirs.
+            for (_, parts) in below_home(Family::Windows) {
+                let mut directory = self.home();
+                for part in *parts {
+                    directory.push(part);
+                    make_directory(&directory)?;
+                }
+            }
         }
         place_all(&self.app(), &plan.files, placer)?;
         self.record.plan = Some(plan.digest()?);
@@ -128,8 +151,11 @@ impl RuntimeDirectory {
 /// Holds `.lock` of an application's runtimes while directories appear or go. Held for moments only.
 pub(super) fn lock(runtimes: &Path) -> Result<File> {
     let path = runtimes.join(".lock");
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-    let file = file.context("open", &path)?;
+    let mut options = File::options();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(&path).context("open", &path)?;
     file.lock().context("lock", &path)?;
     Ok(file)
 }

@@ -159,7 +159,18 @@ const fn temporary_names(family: Family) -> &'static [&'static str] {
 /// Every place where programs keep things of a person, below the home of the run.
 fn set_home(made: &mut ProcessEnvironment, home: &Path) {
     made.set(home_name(made.family), home);
-    let below: &[(&str, &[&str])] = match made.family {
+    for (name, parts) in below_home(made.family) {
+        let mut path = home.to_path_buf();
+        path.extend(*parts);
+        made.set(name, path);
+    }
+}
+
+/// The variables that name directories below the home, with their parts.
+pub(super) const fn below_home(
+    family: Family,
+) -> &'static [(&'static str, &'static [&'static str])] {
+    match family {
         Family::Unix => &[
             ("XDG_CACHE_HOME", &[".cache"]),
             ("XDG_CONFIG_HOME", &[".config"]),
@@ -169,10 +180,5 @@ fn set_home(made: &mut ProcessEnvironment, home: &Path) {
         Family::Windows => {
             &[("APPDATA", &["AppData", "Roaming"]), ("LOCALAPPDATA", &["AppData", "Local"])]
         }
-    };
-    for (name, parts) in below {
-        let mut path = home.to_path_buf();
-        path.extend(*parts);
-        made.set(name, path);
     }
 }

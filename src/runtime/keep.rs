@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::directory::{RuntimeDirectory, entries, lock};
 use super::error::{Context, Result};
 use super::plan::{Plan, PlannedFile, PlannedKind};
-use super::record::{Record, State, state};
+use super::record::{End, Record, State, state};
 use super::remove_tree::remove_tree;
 use crate::model::{BlobId, Name, TreePath};
 
@@ -87,13 +87,12 @@ fn became_writable(_metadata: &std::fs::Metadata) -> bool {
 /// Ends a run: records its end, gives back the lease, removes what is not kept. Gives the directory
 /// if it stayed, and what could not be removed, in words.
 pub(super) fn finish(
-    mut directory: RuntimeDirectory,
+    directory: RuntimeDirectory,
     runtimes: &Path,
     status: i32,
     keep_runs: u32,
 ) -> Result<(Option<PathBuf>, Vec<String>)> {
-    directory.record.finish(status);
-    directory.record.write(&directory.path)?;
+    End::new(status).write(&directory.path)?;
     let RuntimeDirectory { path, lease, .. } = directory;
     lease.end(&path).context("give back the lease of", &path)?;
     let problems = sweep(runtimes, keep_runs)?;
@@ -108,11 +107,10 @@ pub(super) fn sweep(runtimes: &Path, keep_runs: u32) -> Result<Vec<String>> {
     let mut ended: Vec<(String, PathBuf)> = Vec::new();
     let mut leaving = Vec::new();
     for (_, path) in entries(runtimes)? {
-        let record = Record::read(&path);
-        if state(&path, record.as_ref())? == State::Running {
+        if state(&path)?.0 == State::Running {
             continue;
         }
-        match record {
+        match Record::read(&path) {
             Some(record) if record.discard => leaving.push(path),
             Some(record) if record.name.is_some() => {}
             Some(record) => ended.push((record.started, path)),

@@ -43,13 +43,13 @@ pub fn list(project: &Path) -> Result<Vec<RuntimeInfo>> {
         let Ok(application) = application.parse::<Name>() else { continue };
         for (id, path) in entries(&runtimes)? {
             let record = Record::read(&path);
-            let state = state(&path, record.as_ref())?;
+            let (state, end) = state(&path)?;
             found.push(RuntimeInfo {
                 application: application.clone(),
                 id,
                 name: record.as_ref().and_then(|record| record.name.clone()),
                 state,
-                status: record.as_ref().and_then(|record| record.status),
+                status: end.map(|end| end.status),
                 started: record.map(|record| record.started),
                 size: own_size(&path),
                 path,
@@ -87,7 +87,7 @@ pub fn remove(project: &Path, wanted: &str) -> Result<RuntimeInfo> {
     };
     let runtimes = project.join(info.application.as_str());
     let guard = lock(&runtimes)?;
-    if state(&info.path, Record::read(&info.path).as_ref())? == State::Running {
+    if state(&info.path)?.0 == State::Running {
         let application = info.application.clone();
         return Err(RuntimeError::InUse { name: wanted.to_owned(), application });
     }

@@ -8,7 +8,8 @@
 //! <store>/runtimes/<project>/<application>/<id>/app/    what the program sees as its own directory
 //!                                              home/    its home directory
 //!                                              tmp/     its temporary directory
-//!                                              record.json   what ran, when, how it ended
+//!                                              record.json   what ran, and when
+//!                                              end.json      how it ended
 //!                                              lease    held as long as a process of the run lives
 //!                                              roots    what gc must keep for it
 //! ```

@@ -1,4 +1,7 @@
-//! The record of a run: `record.json` in a runtime directory.
+//! The record of a run: `record.json` in a runtime directory, and `end.json` once it ended.
+//!
+//! Two files, because replacing one by a rename makes ext4 write it to the disk at once, which costs
+//! more than the rest of a start together; the end is a new file.
 
 use std::path::Path;
 
@@ -11,9 +14,11 @@ use crate::model::{Name, TreeId};
 
 /// The record's file in a runtime directory.
 const RECORD: &str = "record.json";
+/// The file that says how the run ended.
+const END: &str = "end.json";
 const FORMAT: u32 = 1;
 
-/// What ran, when, and how it ended.
+/// What ran, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     format: u32,
@@ -28,10 +33,16 @@ pub(super) struct Record {
     pub(super) discard: bool,
     /// When the program was started, as RFC 3339 in UTC.
     pub(super) started: String,
-    /// When it ended; none for one that runs or was interrupted.
-    pub(super) finished: Option<String>,
-    /// Its exit status; 128 + the signal's number for one that a signal ended.
-    pub(super) status: Option<i32>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct End {
+    format: u32,
+    /// When, as RFC 3339 in UTC.
+    pub(super) finished: String,
+    /// The exit status; 128 + the signal's number for a program that a signal ended.
+    pub(super) status: i32,
 }
 
 /// What became of a run.
@@ -67,44 +78,68 @@ impl Record {
             plan: None,
             discard,
             started: now(),
-            finished: None,
-            status: None,
         }
     }
 
     /// The record of a directory; none if it has none yet or it cannot be read: what a crash left
     /// is never an error here.
     pub(super) fn read(directory: &Path) -> Option<Self> {
-        let text = std::fs::read_to_string(directory.join(RECORD)).ok()?;
-        serde_json::from_str::<Self>(&text).ok().filter(|record| record.format == FORMAT)
+        read::<Self>(&directory.join(RECORD)).filter(|record| record.format == FORMAT)
     }
 
-    /// Writes it under a temporary name, then renames: readers see all of it or none.
+    /// Writes it, and takes away what says how an earlier run here ended.
     pub(super) fn write(&self, directory: &Path) -> Result<()> {
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|error| RuntimeError::Plan { reason: error.to_string() })?;
-        let (path, staged) = (directory.join(RECORD), directory.join("record.json.new"));
-        std::fs::write(&staged, text + "\n").context("write", &staged)?;
-        std::fs::rename(&staged, &path).context("rename to", &path)
-    }
-
-    pub(super) fn finish(&mut self, status: i32) {
-        self.finished = Some(now());
-        self.status = Some(status);
+        let end = directory.join(END);
+        match std::fs::remove_file(&end) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).context("remove", &end);
+            }
+            _ => write(self, &directory.join(RECORD)),
+        }
     }
 }
 
-/// What became of the run in a directory.
-pub(super) fn state(directory: &Path, record: Option<&Record>) -> Result<State> {
+impl End {
+    pub(super) fn new(status: i32) -> Self {
+        Self { format: FORMAT, finished: now(), status }
+    }
+
+    /// How the run in a directory ended; none while it runs, or when it was interrupted.
+    pub(super) fn read(directory: &Path) -> Option<Self> {
+        read::<Self>(&directory.join(END)).filter(|end| end.format == FORMAT)
+    }
+
+    pub(super) fn write(&self, directory: &Path) -> Result<()> {
+        write(self, &directory.join(END))
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+}
+
+/// Writes under a temporary name, then renames: readers see all of it or none.
+fn write(value: &impl Serialize, path: &Path) -> Result<()> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| RuntimeError::Plan { reason: error.to_string() })?;
+    let staged = path.with_extension("new");
+    std::fs::write(&staged, text + "\n").context("write", &staged)?;
+    std::fs::rename(&staged, path).context("rename to", path)
+}
+
+/// What became of the run in a directory, and how it ended where that is known.
+pub(super) fn state(directory: &Path) -> Result<(State, Option<End>)> {
     let held = lease_is_held(directory).context("look at the lease of", directory)?;
-    Ok(match record.and_then(|record| record.finished.as_ref()) {
+    let end = End::read(directory);
+    let state = match end {
         _ if held => State::Running,
         Some(_) => State::Finished,
         None => State::Interrupted,
-    })
+    };
+    Ok((state, end))
 }
 
 /// Now, with microseconds always written so that texts sort as times do.
-pub(super) fn now() -> String {
+fn now() -> String {
     format!("{:.6}", jiff::Timestamp::now())
 }

@@ -61,7 +61,7 @@ pub fn run(request: &RunRequest<'_>, placer: &dyn Placer) -> Result<RunOutcome> 
         keep => {
             let discard = *keep == Keep::Discard;
             let roots = request.roots;
-            RuntimeDirectory::create(request.runtimes, plan, None, discard, roots, placer)?
+            RuntimeDirectory::create(request.runtimes, plan, discard, roots, placer)?
         }
     };
     let started = command(request, &directory)
