@@ -10,7 +10,6 @@ mod signals;
 mod variables;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -42,6 +41,7 @@ pub(super) struct World {
 }
 
 impl World {
+    #[cfg(unix)]
     pub(super) fn new() -> Self {
         Self::on(Platform::current().expect("a platform"))
     }
@@ -62,10 +62,12 @@ impl World {
         self.directory.path().join("environment")
     }
 
+    #[cfg(unix)]
     pub(super) fn project(&self) -> PathBuf {
         self.directory.path().join("project")
     }
 
+    #[cfg(unix)]
     pub(super) fn runtimes(&self) -> PathBuf {
         self.project().join("tool")
     }
@@ -152,6 +154,7 @@ impl World {
         })
     }
 
+    #[cfg(unix)]
     /// A world with one script as the program of the application.
     pub(super) fn script(text: &str) -> (Self, Plan) {
         let mut world = Self::new();
@@ -160,8 +163,10 @@ impl World {
         (world, plan)
     }
 
+    #[cfg(unix)]
     pub(super) fn run(&self, plan: &Plan, arguments: &[&str], keep: Keep) -> Result<RunOutcome> {
-        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        let arguments: Vec<std::ffi::OsString> =
+            arguments.iter().map(std::ffi::OsString::from).collect();
         run(
             &RunRequest {
                 plan,
@@ -177,6 +182,7 @@ impl World {
         )
     }
 
+    #[cfg(unix)]
     /// The ids of the runtime directories, sorted.
     pub(super) fn ids(&self) -> Vec<String> {
         let mut ids: Vec<String> =
