@@ -8,6 +8,8 @@ mod running;
 #[cfg(unix)]
 mod signals;
 mod variables;
+#[cfg(windows)]
+mod windows;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -41,7 +43,6 @@ pub(super) struct World {
 }
 
 impl World {
-    #[cfg(unix)]
     pub(super) fn new() -> Self {
         Self::on(Platform::current().expect("a platform"))
     }
@@ -62,12 +63,10 @@ impl World {
         self.directory.path().join("environment")
     }
 
-    #[cfg(unix)]
     pub(super) fn project(&self) -> PathBuf {
         self.directory.path().join("project")
     }
 
-    #[cfg(unix)]
     pub(super) fn runtimes(&self) -> PathBuf {
         self.project().join("tool")
     }
@@ -154,16 +153,19 @@ impl World {
         })
     }
 
-    #[cfg(unix)]
     /// A world with one script as the program of the application.
     pub(super) fn script(text: &str) -> (Self, Plan) {
         let mut world = Self::new();
-        world.add(Kind::Executable, "tool/tool", format!("#!/bin/sh\n{text}\n"));
-        let (plan, _) = world.plan(&application("tool/tool"), &[]).expect("a plan");
+        let (at, text) = if cfg!(windows) {
+            ("tool/tool.bat", format!("@echo off\r\n{text}\r\n"))
+        } else {
+            ("tool/tool", format!("#!/bin/sh\n{text}\n"))
+        };
+        world.add(Kind::Executable, at, text);
+        let (plan, _) = world.plan(&application(at), &[]).expect("a plan");
         (world, plan)
     }
 
-    #[cfg(unix)]
     pub(super) fn run(&self, plan: &Plan, arguments: &[&str], keep: Keep) -> Result<RunOutcome> {
         let arguments: Vec<std::ffi::OsString> =
             arguments.iter().map(std::ffi::OsString::from).collect();
@@ -182,7 +184,6 @@ impl World {
         )
     }
 
-    #[cfg(unix)]
     /// The ids of the runtime directories, sorted.
     pub(super) fn ids(&self) -> Vec<String> {
         let mut ids: Vec<String> =
