@@ -250,18 +250,16 @@ impl Store {
         for named in listing::records(self.layout())? {
             let Some(key) = named.name else { continue };
             let Some(record) = unpacked::read(self.layout(), &key)? else { continue };
-            if !trees.contains_key(&record.tree) {
+            let blobs = trees.entry(record.tree).or_insert_with(|| {
                 let tree = tree_file::read(self.layout(), &record.tree).ok().flatten();
-                let blobs: BTreeSet<BlobId> = tree
-                    .iter()
-                    .flat_map(|tree| tree.entries())
+                let entries = tree.iter().flat_map(|tree| tree.entries());
+                let blobs: BTreeSet<BlobId> = entries
                     .filter_map(|entry| entry.blob.filter(|blob| lost.contains(blob)))
                     .collect();
-                trees.insert(record.tree, blobs.into_iter().collect());
-            }
-            let blobs = trees.get(&record.tree).cloned().unwrap_or_default();
+                blobs.into_iter().collect()
+            });
             if !blobs.is_empty() {
-                found.push((record, blobs));
+                found.push((record, blobs.clone()));
             }
         }
         Ok(found)

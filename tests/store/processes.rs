@@ -60,7 +60,7 @@ fn build(store: &Store, files: usize, round: usize) -> Tree {
     let contents: Vec<(String, Vec<u8>)> = (0..files)
         .map(|number| {
             let own = if number % 2 == 0 { round } else { 0 };
-            let size = if number % 50 == 0 { 200_000 } else { 100 };
+            let size = if number % 50 == 0 { 70_000 } else { 100 };
             (
                 format!("d{}/f{number}", number % 7),
                 format!("{number}-{own}.").repeat(size / 8).into_bytes(),
@@ -142,9 +142,9 @@ fn ten_processes_build_the_same_once() {
 fn a_killed_build_leaves_a_valid_store_and_the_next_one_continues() {
     let scratch = Scratch::new();
     drop(scratch.store());
-    for kill in 0..12 {
+    for kill in 0..8 {
         let mut child = start("build-for-ever", &scratch.root());
-        std::thread::sleep(Duration::from_millis(30 + 17 * kill));
+        std::thread::sleep(Duration::from_millis(30 + 25 * kill));
         child.kill().expect("killed");
         child.wait().expect("ended");
         let store = scratch.store();
