@@ -87,6 +87,7 @@ impl Store {
             let reason = format!("its content is that of {found}, not of {blob}");
             return Err(StoreError::BlobDamaged { path: good.to_path_buf(), reason });
         }
+        self.trusted().forget(blob);
         let plain = self.layout().blob(blob, false);
         let executable = self.layout().blob(blob, true);
         let mut replaced = 0;
@@ -144,6 +145,7 @@ impl Store {
                 return Ok(true);
             }
         }
+        self.trusted().forget(blob);
         remove_tree(damaged)?;
         Ok(false)
     }
