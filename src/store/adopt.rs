@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::model::{Progress, TreeId};
 
@@ -154,7 +154,7 @@ fn discard(layout: &Layout) -> Result<()> {
 }
 
 /// Downloads are believed by their name alone, so none of these stays.
-fn discard_archives(directory: &PathBuf) -> Result<()> {
+fn discard_archives(directory: &Path) -> Result<()> {
     for name in listing::names(directory)? {
         remove_tree(&directory.join(name))?;
     }
