@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::project::Project;
 use super::repair::repair;
-use super::{Result, Settings};
+use super::{Error, Result, Settings};
 use crate::model::{NoProgress, Progress};
-use crate::store::{Store, StoreOptions, VerifyOptions, register};
+use crate::store::{Locate, Store, StoreOptions, VerifyOptions, register};
 
 /// Where a store is.
 #[derive(Debug, Serialize)]
@@ -110,11 +110,21 @@ pub fn store_verify(
 }
 
 /// Gives the project a store of its own, in `store/` beside its manifest.
-pub fn store_init(settings: &Settings) -> Result<StorePathReport> {
+pub fn store_init(settings: &Settings, progress: &dyn Progress) -> Result<StorePathReport> {
     let project = Project::find(settings)?;
     let path = settings.store.clone().unwrap_or_else(|| project.directory.join("store"));
+    let before = Locate::from_environment(None, Some(project.directory.clone())).find()?.path;
     let store = Store::open(&path, &options(settings))?;
     register(&path, store.id())?;
+    if before != path && before.is_dir() {
+        let old = Store::open(&before, &options(settings))?;
+        if !old.environment_names(&project.id()?)?.is_empty() {
+            progress.note(&format!(
+                "what was built so far stays in {0}: \"drystone build\" builds it again here, --store {0} still reaches it",
+                before.display()
+            ));
+        }
+    }
     Ok(StorePathReport { path })
 }
 
@@ -123,6 +133,10 @@ pub fn store_init(settings: &Settings) -> Result<StorePathReport> {
 pub fn store_adopt(settings: &Settings, progress: &dyn Progress) -> Result<StorePathReport> {
     let project = Project::find(settings)?;
     let path = settings.store.clone().unwrap_or_else(|| project.directory.join("store"));
+    let own = Locate { manifest_dir: Some(project.directory.clone()), ..Locate::default() };
+    if own.find()?.path == path {
+        return Err(Error::AdoptedAlready { path });
+    }
     let (store, report) = Store::adopt(&path, &options(settings), progress)?;
     for damage in &report.removed {
         progress.note(&format!("removed, because it is damaged: {damage}"));
