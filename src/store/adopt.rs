@@ -6,7 +6,6 @@
 //! `format` again, with a new id and this user as its owner.
 
 use std::collections::HashSet;
-use std::fs;
 use std::path::Path;
 
 use crate::model::{Progress, TreeId};
@@ -163,7 +162,7 @@ fn discard_archives(directory: &Path) -> Result<()> {
 
 fn private(path: &Path) -> Result<()> {
     #[cfg(unix)]
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
         .at("set the mode of", path)?;
     #[cfg(windows)]
     let _ = path;

@@ -11,6 +11,25 @@ use crate::unpack::Sink;
 use super::unpacked::tests::record;
 use super::*;
 
+/// A directory for one test, removed at the end whatever the modes in it are.
+struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = removal::remove_tree(self.0.path());
+    }
+}
+
 fn open(root: &Path) -> Store {
     Store::open(root, &StoreOptions::default()).expect("a store")
 }
@@ -65,7 +84,7 @@ const PLAIN: &[(Kind, &str, &[u8])] = &[
 
 #[test]
 fn what_is_committed_is_realised_byte_for_byte_and_kept_once() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let store = open(&directory.path().join("store"));
     let staging = store.stage().expect("staging");
     let large = vec![7u8; 300_000];
@@ -115,7 +134,7 @@ fn what_is_committed_is_realised_byte_for_byte_and_kept_once() {
 #[test]
 fn modes_times_and_links_are_what_the_rules_say() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let store = open(&directory.path().join("store"));
     let tree = commit(
         &store,
@@ -147,7 +166,7 @@ fn modes_times_and_links_are_what_the_rules_say() {
 #[cfg(unix)]
 #[test]
 fn a_missing_form_is_copied_from_the_other() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let store = open(&directory.path().join("store"));
     let tree = commit(&store, &[(Kind::File, "a", b"content")]);
     let entry = &tree.entries()[0];
@@ -165,7 +184,7 @@ fn a_missing_form_is_copied_from_the_other() {
 
 #[test]
 fn a_download_survives_interruption_and_is_taken_in_under_its_hash() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let root = directory.path().join("store");
     let sha256 = Sha256Digest::from_bytes([9; 32]);
     {
@@ -189,7 +208,7 @@ fn a_download_survives_interruption_and_is_taken_in_under_its_hash() {
 
 #[test]
 fn environment_directories_are_locked_and_written_whole() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let store = open(&directory.path().join("store"));
     let project = project_id(directory.path()).expect("an id");
     let name = label();
@@ -224,7 +243,7 @@ fn one_blob(store: &Store) -> (crate::model::BlobId, u64, PathBuf) {
 #[test]
 fn at_the_link_limit_a_fresh_file_takes_over_and_linking_goes_on() {
     use std::os::unix::fs::MetadataExt;
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let mut store = open(&directory.path().join("store"));
     store.set_link_limit(link::LinkLimit::of(5));
     let (blob, size, path) = one_blob(&store);
@@ -246,7 +265,7 @@ fn at_the_link_limit_a_fresh_file_takes_over_and_linking_goes_on() {
 #[cfg(unix)]
 #[test]
 fn sixty_five_thousand_links_to_one_blob_work() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let store = open(&directory.path().join("store"));
     let (blob, size, _) = one_blob(&store);
     for part in 0..66 {
@@ -264,7 +283,7 @@ fn sixty_five_thousand_links_to_one_blob_work() {
 #[test]
 fn on_another_file_system_files_are_copied_and_one_line_says_why() {
     let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else { return };
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let device =
         |path: &Path| std::os::unix::fs::MetadataExt::dev(&path.metadata().expect("there"));
     if device(elsewhere.path()) == device(directory.path()) {
@@ -291,7 +310,7 @@ fn on_another_file_system_files_are_copied_and_one_line_says_why() {
 
 #[test]
 fn a_tree_whose_contents_are_not_here_is_not_committed() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let store = open(&directory.path().join("store"));
     let other = open(&directory.path().join("other"));
     let foreign = commit(&other, PLAIN);
@@ -304,7 +323,7 @@ fn a_tree_whose_contents_are_not_here_is_not_committed() {
 
 #[test]
 fn a_content_that_was_not_finished_leaves_nothing() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let store = open(&directory.path().join("store"));
     let staging = store.stage().expect("staging");
     let mut writer = staging.create(None).expect("a writer");

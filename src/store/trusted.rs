@@ -31,6 +31,7 @@ pub enum Checked {
 }
 
 /// Which file something is, and that nobody wrote to it.
+#[cfg_attr(windows, allow(dead_code))] // There `identity` is always none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Identity {
     device: u64,
