@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
 }
 
 fn stat(context: &Context) -> Answer {
-    let report = pipeline::store_stat(&context.settings)?;
+    let report = pipeline::store_stat(&context.settings, &context.progress)?;
     context.done(&report, |text| {
         text.push_str(&format!("store        {}\n", report.path.display()));
         text.push_str(&format!(

@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::project::Project;
 use super::repair::repair;
 use super::{Error, Result, Settings};
-use crate::model::{NoProgress, Progress};
-use crate::store::{Locate, Store, StoreOptions, VerifyOptions, register};
+use crate::model::Progress;
+use crate::store::{Locate, Store, StoreOptions, VerifyOptions, keep_out_of_git, register};
 
 /// Where a store is.
 #[derive(Debug, Serialize)]
@@ -67,9 +67,9 @@ pub struct Damage {
 }
 
 /// Counts what is in the store.
-pub fn store_stat(settings: &Settings) -> Result<StoreStatReport> {
+pub fn store_stat(settings: &Settings, progress: &dyn Progress) -> Result<StoreStatReport> {
     let project = Project::find_or_here(settings)?;
-    let store = project.store(&NoProgress)?;
+    let store = project.store(progress)?;
     let stat = store.stat()?;
     Ok(StoreStatReport {
         path: store.root().to_path_buf(),
@@ -115,6 +115,7 @@ pub fn store_init(settings: &Settings, progress: &dyn Progress) -> Result<StoreP
     let path = settings.store.clone().unwrap_or_else(|| project.directory.join("store"));
     let before = Locate::from_environment(None, Some(project.directory.clone())).find()?.path;
     let store = Store::open(&path, &options(settings))?;
+    keep_out_of_git(&path)?;
     register(&path, store.id())?;
     if before != path && before.is_dir() {
         let old = Store::open(&before, &options(settings))?;
