@@ -123,6 +123,29 @@ fn an_archive_that_is_no_archive_and_one_that_would_escape() {
 }
 
 #[test]
+fn the_next_step_is_one_that_works() {
+    let sandbox = Sandbox::greeting();
+    let manifest = sandbox.read("env.kdl").replace("archives/hello-1.0.zip", "archives/gone.zip");
+    sandbox.write("env.kdl", &manifest);
+    sandbox.succeed(&["lock"]);
+    let said = fails(&sandbox, &["build"], "drystone::fetch::unavailable");
+    assert!(said.contains("correct the url") && said.contains("--from FILE"), "{said}");
+    let archive = sandbox.path("archives/hello-1.0.zip");
+    sandbox.succeed(&["fetch", "--from", archive.to_str().expect("a path")]);
+
+    let unknown = manifest.lines().filter(|line| !line.trim().starts_with("sha256"));
+    let unknown = unknown.collect::<Vec<_>>().join("\n");
+    sandbox.write("env.kdl", &unknown);
+    std::fs::remove_file(sandbox.path("lockfiles/greetings.lock.kdl")).expect("no lock");
+    let said = fails(&sandbox, &["lock"], "drystone::fetch::unavailable");
+    assert!(said.contains("add the `sha256`"), "no lock knows the file yet: {said}");
+    sandbox
+        .write("env.kdl", unknown.replace("file:archives/gone.zip", "https://127.0.0.1:9/a.zip"));
+    let said = fails(&sandbox, &["--offline", "lock"], "drystone::fetch::offline");
+    assert!(said.contains("add its `sha256`"), "{said}");
+}
+
+#[test]
 fn nothing_listens_and_offline() {
     let sandbox = Sandbox::greeting();
     let manifest = sandbox

@@ -50,3 +50,20 @@ fn files_of_its_own_that_a_run_changed_come_back_by_the_build_it_names() {
     sandbox.succeed(&["store", "verify"]);
     assert!(sandbox.output(["run", "own"]).status.success());
 }
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_nowhere_out_or_in_a_circle_are_named() {
+    let sandbox = with_files("cat data.txt", 0o755);
+    let link = sandbox.path("own/link");
+    for (target, why) in
+        [("gone", "leads to nothing"), ("/etc", "leads out"), (".", "leads in a circle")]
+    {
+        std::os::unix::fs::symlink(target, &link).expect("a link");
+        let said = sandbox.fail(&["build"]).replace("\n  │ ", " ");
+        assert!(said.contains(why) && said.contains("own/link"), "{said}");
+        std::fs::remove_file(&link).expect("removed");
+    }
+    std::os::unix::fs::symlink("data.txt", &link).expect("a link");
+    sandbox.succeed(&["build"]);
+}

@@ -18,14 +18,22 @@ pub(super) fn run(_arguments: &Arguments, context: &Context) -> Answer {
             ));
             return;
         }
-        let mut table =
-            Table::new(&["", "generation", "made", "parent", "environment", "packages"]);
+        let mut table = Table::new(&[
+            "",
+            "generation",
+            "made",
+            "parent",
+            "platform",
+            "environment",
+            "packages",
+        ]);
         for generation in &report.generations {
             table.row([
                 if generation.current { "→".into() } else { String::new() },
                 generation.number.to_string(),
                 generation.created.clone(),
                 generation.parent.map_or_else(|| "-".into(), |parent| parent.to_string()),
+                generation.platform.to_string(),
                 short(&generation.tree.to_string()),
                 generation.packages.join(", "),
             ]);

@@ -300,7 +300,9 @@ pub enum Error {
     )]
     #[diagnostic(
         code(drystone::run::foreign),
-        help("run it on a machine of that platform: the same lock builds it there")
+        help(
+            "\"drystone build\" builds it for this machine, \"drystone rollback\" goes back; a machine of that platform builds it from the same lock"
+        )
     )]
     Foreign {
         /// The environment.
