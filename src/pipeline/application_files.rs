@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
@@ -44,13 +45,14 @@ fn import(
         path: path.to_path_buf(),
         reason,
     };
-    let top = directory.canonicalize().map_err(|error| failed(directory, error.to_string()))?;
+    let top = directory.canonicalize().map_err(|error| failed(directory, plain(&error)))?;
     if !top.is_dir() {
         return Err(failed(directory, "it is no directory".to_owned()));
     }
     let mut builder = TreeBuilder::default();
     for entry in WalkDir::new(&top).min_depth(1).follow_links(true).sort_by_file_name() {
-        let entry = entry.map_err(|error| failed(directory, error.to_string()))?;
+        let entry =
+            entry.map_err(|error| failed(error.path().unwrap_or(directory), unwalkable(&error)))?;
         let path = entry.path();
         let inside = tree_path(&top, path).map_err(|reason| failed(path, reason))?;
         if entry.path_is_symlink() && !stays_inside(&top, path) {
@@ -70,6 +72,28 @@ fn import(
         builder.add(entry).map_err(|error| failed(path, error.to_string()))?;
     }
     builder.finish().map_err(|error| failed(directory, error.to_string()))
+}
+
+/// Why a directory could not be walked on, without its path, which the error has already.
+fn unwalkable(error: &walkdir::Error) -> String {
+    if error.loop_ancestor().is_some() {
+        return "the link leads in a circle".to_owned();
+    }
+    let link = error.path().is_some_and(|path| path.is_symlink());
+    match error.io_error() {
+        Some(io) if link && io.kind() == io::ErrorKind::NotFound => {
+            "the link leads to nothing".to_owned()
+        }
+        Some(io) => plain(io),
+        None => error.to_string(),
+    }
+}
+
+fn plain(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "it does not exist".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 fn tree_path(top: &Path, path: &Path) -> Result<TreePath, String> {
