@@ -45,6 +45,13 @@ fn help(command: &str) -> String {
     lines.join("\n").trim_end().to_owned()
 }
 
+/// The help of a command without the options that every command has.
+fn own_part(help: &str) -> &str {
+    let own = help.split(EVERYWHERE).next().unwrap_or(help);
+    let own = own.split("\n  -h, --help\n").next().unwrap_or(own).trim_end();
+    own.strip_suffix("Options:").unwrap_or(own).trim_end()
+}
+
 /// The names of the commands that a help text lists.
 fn subcommands(help: &str) -> Vec<String> {
     let Some((_, list)) = help.split_once("\nCommands:\n") else { return Vec::new() };
@@ -108,10 +115,7 @@ fn every_command_has_a_page_with_the_help_it_prints() {
     assert!(commands.len() > 10, "{commands:?}");
     for command in &commands {
         let text = help(command);
-        let own = match text.split_once(EVERYWHERE) {
-            Some((own, _)) if !command.is_empty() => own.trim_end(),
-            _ => text.as_str(),
-        };
+        let own = if command.is_empty() { &text } else { own_part(&text) };
         let marker = format!("<!-- help: {} -->", format!("drystone {command}").trim_end());
         check(&page_of(command), &marker, &format!("\n```text\n{own}\n```\n"));
     }

@@ -264,7 +264,9 @@ pub enum Error {
     )]
     #[diagnostic(
         code(drystone::run::foreign),
-        help("run it on a machine of that platform: the same lock builds it there")
+        help(
+            "run it on a machine of that platform, where the same lock builds it; here \"drystone build\" makes a generation for this one, and \"drystone rollback\" goes back to the one before"
+        )
     )]
     Foreign {
         /// The environment.
