@@ -115,7 +115,7 @@ mod tests {
         let text = EnvironmentText {
             name: &name,
             platform: Platform::X86_64Windows,
-            gpus: &[],
+            gpus: &std::collections::BTreeSet::new(),
             variables: &variables,
             packages: &packages,
         };

@@ -13,6 +13,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::OnceLock;
 
 use super::digest::{BlobId, FieldHasher, TreeId};
 use super::tree_path::TreePath;
@@ -74,8 +75,20 @@ impl Entry {
 }
 
 /// A tree: sorted, without duplicates, no entry below a file.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tree(Vec<Entry>);
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    entries: Vec<Entry>,
+    /// Its digest, once somebody asked: a tree of ten thousand entries is a megabyte of text.
+    id: OnceLock<TreeId>,
+}
+
+impl PartialEq for Tree {
+    fn eq(&self, other: &Self) -> bool {
+        self.entries == other.entries
+    }
+}
+
+impl Eq for Tree {}
 
 /// Why entries or a text are not a tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -124,27 +137,27 @@ impl Difference<'_> {
 impl Tree {
     /// Its entries, sorted by path.
     pub fn entries(&self) -> &[Entry] {
-        &self.0
+        &self.entries
     }
 
     /// The entry at a path.
     pub fn get(&self, path: &TreePath) -> Option<&Entry> {
-        self.0.binary_search_by(|entry| entry.path.cmp(path)).ok().map(|at| &self.0[at])
+        self.entries.binary_search_by(|entry| entry.path.cmp(path)).ok().map(|at| &self.entries[at])
     }
 
     /// Bytes of all its files.
     pub fn size(&self) -> u64 {
-        self.0.iter().filter(|entry| entry.kind.is_file()).map(|entry| entry.size).sum()
+        self.entries.iter().filter(|entry| entry.kind.is_file()).map(|entry| entry.size).sum()
     }
 
     /// How many files it holds, executables among them.
     pub fn file_count(&self) -> usize {
-        self.0.iter().filter(|entry| entry.kind.is_file()).count()
+        self.entries.iter().filter(|entry| entry.kind.is_file()).count()
     }
 
     /// The digest of its text.
     pub fn id(&self) -> TreeId {
-        tree_id(&self.to_string())
+        *self.id.get_or_init(|| tree_id(&self.to_string()))
     }
 
     /// Reads a tree's text. Only the canonical text is taken, so a text has one digest.
@@ -168,15 +181,18 @@ impl Tree {
         }
         let entries = builder.entries.len();
         let tree = builder.finish()?;
-        if tree.0.len() != entries {
+        if tree.entries.len() != entries {
             return Err(wrong(1, "a directory that is not empty has a line of its own"));
         }
+        // The text is the canonical one, so its digest is the tree's.
+        tree.id.get_or_init(|| tree_id(text));
         Ok(tree)
     }
 
     /// What changed from this tree to another, sorted by path.
     pub fn differences<'a>(&'a self, other: &'a Self) -> Vec<Difference<'a>> {
-        let (mut before, mut after) = (self.0.iter().peekable(), other.0.iter().peekable());
+        let (mut before, mut after) =
+            (self.entries.iter().peekable(), other.entries.iter().peekable());
         let mut found = Vec::new();
         loop {
             let order = match (before.peek(), after.peek()) {
@@ -233,7 +249,7 @@ fn parse_line(line: &str) -> Result<Entry, String> {
 impl fmt::Display for Tree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(HEADER)?;
-        for Entry { kind, size, blob, path } in &self.0 {
+        for Entry { kind, size, blob, path } in &self.entries {
             match blob {
                 Some(blob) => writeln!(f, "{} {size} {} {path}", kind.letter(), blob.hex())?,
                 None => writeln!(f, "{} {size} - {path}", kind.letter())?,
@@ -294,7 +310,7 @@ impl TreeBuilder {
         for path in filled {
             self.entries.remove(&path);
         }
-        Ok(Tree(self.entries.into_values().collect()))
+        Ok(Tree { entries: self.entries.into_values().collect(), id: OnceLock::new() })
     }
 }
 

@@ -34,6 +34,7 @@ pub(crate) fn package_version(text: &str, words: &[&str]) -> PackageVersion {
         size: Some(1000),
         options: UnpackOptions::default(),
         into: None,
+        overlay: None,
     };
     let mut built = PackageVersion {
         version: version(text),

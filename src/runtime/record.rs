@@ -92,7 +92,7 @@ impl Record {
         let end = directory.join(END);
         match std::fs::remove_file(&end) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(error).context("remove", &end);
+                Err(error).context("remove", &end)
             }
             _ => write(self, &directory.join(RECORD)),
         }

@@ -72,8 +72,18 @@ pub fn run(request: &RunRequest<'_>, placer: &dyn Placer) -> Result<RunOutcome> 
     };
     let changed = changed_files(&directory.app(), plan);
     let id = directory.id.clone();
-    let (directory, problems) = finish(directory, request.runtimes, status, plan.keep_runs)?;
+    let path = directory.path.clone();
+    let ended = finish(directory, request.runtimes, status, plan.keep_runs);
+    // Whatever goes wrong now, the program's own exit status is what the person asked for.
+    let (directory, problems) =
+        ended.unwrap_or_else(|error| (path.is_dir().then_some(path), vec![words(&error)]));
     Ok(RunOutcome { status, id, directory, changed, problems })
+}
+
+/// An error with its causes, in one line.
+fn words(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |words, cause| format!("{words}: {cause}"))
 }
 
 /// Removes a directory in which nothing was started, unless it is kept by name.

@@ -1,6 +1,6 @@
 //! One content on its way into the sink: counted, and looked at for the execute bit.
 
-use std::io::{Read, Write};
+use std::io::Write;
 
 use super::Job;
 use super::assembly::{Assembly, What};
@@ -117,13 +117,14 @@ pub(super) fn unpack_single(job: &Job<'_>, mut assembly: Assembly<'_>) -> Result
         let execute = Execute::of(None, assembly.placing.executable(&path), job.family);
         let mut writer = ContentWriter::new(job, name.as_str(), Some(job.length), execute)?;
         let mut buffer = vec![0; CHUNK];
+        let mut at = 0;
         loop {
-            let length = match (&job.file).read(&mut buffer) {
-                Ok(0) => break,
-                Ok(length) => length,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-                Err(source) => return Err(Problem::Read { source }),
-            };
+            let length = super::zip::read_some_at(&job.file, &mut buffer, at)
+                .map_err(|source| Problem::Read { source })?;
+            if length == 0 {
+                break;
+            }
+            at += length as u64;
             writer.write(&buffer[..length])?;
             job.task.advance(length as u64);
         }

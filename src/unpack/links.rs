@@ -205,9 +205,7 @@ impl<'a> Layout<'a> {
         // '0' is the byte after '/': the range is exactly what begins with "directory/".
         let low = format!("{directory}/");
         let high = format!("{directory}0");
-        self.items
-            .range::<str, _>((Bound::Excluded(low.as_str()), Bound::Excluded(high.as_str())))
-            .map(|(path, item)| (path, item))
+        self.items.range::<str, _>((Bound::Excluded(low.as_str()), Bound::Excluded(high.as_str())))
     }
 }
 

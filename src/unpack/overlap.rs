@@ -74,9 +74,12 @@ impl Sender {
     }
 }
 
+/// Refills a spent buffer with the next bytes; leaves it empty at the end.
+type Refill<'a> = dyn FnMut(&mut Vec<u8>) -> Result<(), Problem> + 'a;
+
 /// Bytes that are looked at in place, a buffer at a time.
 pub(super) struct Chunks<'a> {
-    source: Box<dyn FnMut(&mut Vec<u8>) -> Result<(), Problem> + 'a>,
+    source: Box<Refill<'a>>,
     buffer: Vec<u8>,
     at: usize,
     position: u64,

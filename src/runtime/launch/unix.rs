@@ -21,8 +21,8 @@ const BUSY_PAUSE: Duration = Duration::from_millis(5);
 
 /// Takes this process's signals while a program runs, so that it outlives the program and tidies up.
 ///
-/// Ctrl-C and Ctrl-\ reach the program from the terminal itself; without a terminal they are passed
-/// on, as SIGTERM and SIGHUP always are. A signal that was ignored stays ignored, here and in the
+/// Ctrl-C and Ctrl-\ reach the program from the terminal itself; sent by another process they are
+/// passed on, as SIGTERM and SIGHUP always are. A signal that was ignored stays ignored, here and in the
 /// program. Handlers, not "ignore": the program starts with the default dispositions.
 pub(in crate::runtime) struct Watch {
     state: Arc<Mutex<State>>,
@@ -118,10 +118,22 @@ impl State {
     }
 }
 
+/// Ctrl-C and Ctrl-\ reach every process in the foreground of a terminal; to pass them on there as
+/// well would give the program two.
 fn is_passed_on(signal: i32) -> bool {
-    let terminal =
-        || io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal();
-    matches!(signal, SIGTERM | SIGHUP) || !terminal()
+    matches!(signal, SIGTERM | SIGHUP) || !in_foreground()
+}
+
+/// Whether this process is in the foreground of its terminal, from fields 5 and 8 of its `stat`.
+fn in_foreground() -> bool {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name before the last bracket may hold anything.
+    let fields: Vec<&str> =
+        stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().collect();
+    match (fields.get(2), fields.get(5)) {
+        (Some(group), Some(foreground)) => group == foreground,
+        _ => io::stdin().is_terminal(),
+    }
 }
 
 /// The set of signals this process was started to ignore (`nohup`, a shell's background): one bit a

@@ -109,3 +109,27 @@ fn what_a_program_made_read_only_is_removed_all_the_same() {
     let mode = std::fs::metadata(world.blobs().file(&blob)).expect("a blob").permissions().mode();
     assert_eq!(mode & 0o777, 0o555, "removing changed the content's mode");
 }
+
+#[test]
+fn the_exit_status_comes_through_even_when_the_end_cannot_be_recorded() {
+    let (world, plan) = World::script("mkdir \"${0%/app/*}/end.json\" && exit 5");
+    let outcome = world.run(&plan, &[], Keep::Newest).expect("a run");
+    assert_eq!(outcome.status, 5);
+    assert!(outcome.problems[0].contains("end.json"), "{:?}", outcome.problems);
+}
+
+#[test]
+fn runs_at_the_same_time_have_directories_of_their_own() {
+    let (world, mut plan) = World::script("echo $$ > $HOME/own");
+    plan.keep_runs = 50;
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..3 {
+                    world.run(&plan, &[], Keep::Newest).expect("a run");
+                }
+            });
+        }
+    });
+    assert_eq!(world.ids().len(), 24);
+}

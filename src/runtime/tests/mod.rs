@@ -8,9 +8,10 @@ mod running;
 #[cfg(unix)]
 mod signals;
 mod variables;
+#[cfg(windows)]
+mod windows;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -155,13 +156,19 @@ impl World {
     /// A world with one script as the program of the application.
     pub(super) fn script(text: &str) -> (Self, Plan) {
         let mut world = Self::new();
-        world.add(Kind::Executable, "tool/tool", format!("#!/bin/sh\n{text}\n"));
-        let (plan, _) = world.plan(&application("tool/tool"), &[]).expect("a plan");
+        let (at, text) = if cfg!(windows) {
+            ("tool/tool.bat", format!("@echo off\r\n{text}\r\n"))
+        } else {
+            ("tool/tool", format!("#!/bin/sh\n{text}\n"))
+        };
+        world.add(Kind::Executable, at, text);
+        let (plan, _) = world.plan(&application(at), &[]).expect("a plan");
         (world, plan)
     }
 
     pub(super) fn run(&self, plan: &Plan, arguments: &[&str], keep: Keep) -> Result<RunOutcome> {
-        let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+        let arguments: Vec<std::ffi::OsString> =
+            arguments.iter().map(std::ffi::OsString::from).collect();
         run(
             &RunRequest {
                 plan,

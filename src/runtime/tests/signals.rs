@@ -1,5 +1,6 @@
 //! Signals go to a process of its own: this test program once more, running one helper test.
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command as Process, Stdio};
 use std::time::Duration;
@@ -37,6 +38,8 @@ fn start(place: &Path) -> (Child, Pid) {
     let mut helper = Process::new(std::env::current_exe().expect("this program"));
     helper.args(["--exact", "runtime::tests::signals::helper"]).env(WHERE, place);
     helper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Not in the foreground of a terminal, wherever the tests are started.
+    helper.process_group(0);
     let child = helper.spawn().expect("a helper");
     let program = loop {
         if let Ok(text) = std::fs::read_to_string(place.join("ready")) {

@@ -109,7 +109,7 @@ struct Trailing;
 /// Gzip members one after another. After the last only zero bytes may follow, as tapes have them.
 enum GzipMembers<R: BufRead> {
     First(R),
-    Member(flate2::bufread::GzDecoder<R>),
+    Member(Box<flate2::bufread::GzDecoder<R>>),
     Between(R),
     Ended,
 }
@@ -118,7 +118,9 @@ impl<R: BufRead> Read for GzipMembers<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             *self = match std::mem::replace(self, Self::Ended) {
-                Self::First(source) => Self::Member(flate2::bufread::GzDecoder::new(source)),
+                Self::First(source) => {
+                    Self::Member(Box::new(flate2::bufread::GzDecoder::new(source)))
+                }
                 Self::Member(mut decoder) => {
                     let length = decoder.read(buffer)?;
                     if length > 0 || buffer.is_empty() {

@@ -73,6 +73,8 @@ fn take(
         Type::HardLink(target) => assembly.place_hard_link(&member.name, target),
         Type::File => {
             let Some(path) = assembly.place(&member.name, What::File(None))? else {
+                // Left out, and still work to pass over: no entry is larger than a whole tree may be.
+                job.bounds.foresee(member.size)?;
                 return entries.skip(member.size, &member.name);
             };
             job.bounds.foresee(member.size)?;

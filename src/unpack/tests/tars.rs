@@ -27,7 +27,9 @@ pub(super) fn bz2(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("compressed")
 }
 
-const COMPRESSIONS: [fn(&[u8]) -> Vec<u8>; 4] = [gz, xz, zst, bz2];
+type Compress = fn(&[u8]) -> Vec<u8>;
+
+const COMPRESSIONS: [Compress; 4] = [gz, xz, zst, bz2];
 
 #[test]
 fn every_compression_is_told_from_its_bytes_in_one_piece_or_several() {

@@ -53,6 +53,21 @@ fn streamed_archives_and_zip64_sizes_are_read() {
 }
 
 #[test]
+fn more_entries_than_sixteen_bits_count_need_a_zip64_end_record() {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    for number in 0..65_540 {
+        writer.start_file(number.to_string(), options).expect("an entry");
+    }
+    let bytes = writer.finish().expect("an archive").into_inner();
+    assert_eq!(Unpacking::new(&bytes).run().expect("a tree").file_count(), 65_540);
+    let mut lie = bytes;
+    let end = lie.len() - 22;
+    lie[end + 8..end + 12].copy_from_slice(&[7, 0, 7, 0]);
+    assert!(matches!(Unpacking::new(&lie).problem(), Problem::Damaged { .. }));
+}
+
+#[test]
 fn descriptors_are_read_in_both_lengths_with_and_without_signature() {
     let crc = crc32(b"abc").to_le_bytes();
     let small = [crc, 3u32.to_le_bytes(), 3u32.to_le_bytes()].concat();
