@@ -288,3 +288,36 @@ fn json_answers_have_the_fields_that_the_pages_say() {
         assert_eq!(top(&shown), top(&there), "{} {marker}", path.display());
     }
 }
+
+/// The command that a text names behind `drystone `; none for the program itself.
+fn named(rest: &str) -> Option<(&str, &str)> {
+    let mut words = rest.split(|c: char| !c.is_ascii_lowercase() && c != ' ').next()?.split(' ');
+    let first = words.next().filter(|word| !word.is_empty())?;
+    Some((first, words.next().unwrap_or_default()))
+}
+
+#[test]
+fn commands_that_messages_and_pages_name_exist() {
+    let commands: BTreeSet<String> = commands().into_iter().collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut wrong = Vec::new();
+    for below in ["src", "docs", "README.md", "env.kdl", "catalogue"] {
+        for entry in walkdir::WalkDir::new(root.join(below)) {
+            let path = entry.expect("a file").into_path();
+            let Ok(text) = std::fs::read_to_string(&path) else { continue };
+            for opening in ["\"drystone ", "`drystone ", "$ drystone "] {
+                for rest in text.split(opening).skip(1) {
+                    let Some((first, second)) = named(rest) else { continue };
+                    let has_more =
+                        commands.iter().any(|command| command.starts_with(&format!("{first} ")));
+                    let whole = format!("{first} {second}");
+                    let whole = if has_more && !second.is_empty() { whole.as_str() } else { first };
+                    if !commands.contains(whole) {
+                        wrong.push(format!("{}: drystone {whole}", path.display()));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

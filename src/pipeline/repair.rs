@@ -23,7 +23,7 @@ pub(super) fn repair(
     }
     for source in &missing_archives {
         progress.note(&format!(
-            "the archive {source} is no longer in the store: \"drystone build\" in its project fetches it and brings back what is missing"
+            "the archive {source} is no longer in the store: run \"drystone fetch\" in its project, then \"drystone store verify --repair\" again"
         ));
     }
     Ok(store.verify(&VerifyOptions::default(), progress)?.damages)

@@ -130,7 +130,9 @@ pub enum StoreError {
     #[error("the store has lost the content {blob} of \"{name}\"")]
     #[diagnostic(
         code(drystone::store::blob_missing),
-        help("drystone store verify says what else is missing; drystone build brings it again")
+        help(
+            "run \"drystone fetch\" in its project for the archive, then \"drystone store verify --repair\""
+        )
     )]
     BlobMissing { blob: BlobId, name: String },
 
@@ -139,7 +141,7 @@ pub enum StoreError {
     #[diagnostic(
         code(drystone::store::blob_damaged),
         help(
-            "drystone store verify says what else is damaged; drystone store repair brings it again"
+            "\"drystone store verify\" says what else is damaged, with --repair it brings it back"
         )
     )]
     BlobDamaged { path: PathBuf, reason: String },
