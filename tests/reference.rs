@@ -307,7 +307,9 @@ fn commands_that_messages_and_pages_name_exist() {
             let Ok(text) = std::fs::read_to_string(&path) else { continue };
             for opening in ["\"drystone ", "`drystone ", "$ drystone "] {
                 for rest in text.split(opening).skip(1) {
-                    let Some((first, second)) = named(rest) else { continue };
+                    // "drystone test" is the context of a digest in unit tests.
+                    let named = named(rest).filter(|(first, _)| *first != "test");
+                    let Some((first, second)) = named else { continue };
                     let has_more =
                         commands.iter().any(|command| command.starts_with(&format!("{first} ")));
                     let whole = format!("{first} {second}");

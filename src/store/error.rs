@@ -155,7 +155,9 @@ pub enum StoreError {
     #[error("the tree {} is damaged: {reason}", path.display())]
     #[diagnostic(
         code(drystone::store::tree_damaged),
-        help("drystone store repair removes it, and drystone build makes it again")
+        help(
+            "\"drystone store verify --repair\" removes it, and \"drystone build\" makes it again"
+        )
     )]
     TreeDamaged { path: PathBuf, reason: String },
 
