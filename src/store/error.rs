@@ -127,7 +127,7 @@ pub enum StoreError {
     Interrupted { what: String },
 
     /// A blob that a tree names is not there.
-    #[error("the store has lost the content {blob} of \"{name}\"")]
+    #[error("the store has lost the blob {blob} of \"{name}\"")]
     #[diagnostic(
         code(drystone::store::blob_missing),
         help(
