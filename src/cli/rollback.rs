@@ -22,16 +22,12 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
         RollbackRequest { to: arguments.to, restore: arguments.restore, force: arguments.force };
     let report = pipeline::rollback(&context.settings, &request, &context.progress)?;
     context.done(&report, |text| {
-        let (environment, from, to) = (&report.environment, report.from, report.to);
-        text.push_str(&match from == to {
-            true => format!("{environment} is at generation {to} already\n"),
-            false => format!("{environment} is rolled back from generation {from} to {to}\n"),
-        });
+        text.push_str(&format!(
+            "{} is rolled back from generation {} to {}\n",
+            report.environment, report.from, report.to,
+        ));
         for path in &report.restored {
             text.push_str(&format!("  wrote {}\n", path.display()));
-        }
-        for path in &report.kept {
-            text.push_str(&format!("  kept what was there as {}\n", path.display()));
         }
     })
 }

@@ -100,12 +100,9 @@ fn verify(repair: bool, context: &Context) -> Answer {
             },
         ));
         if !sound {
-            text.push_str(match repair {
-                false => "Run \"drystone store verify --repair\" to bring it back from the archives.\n",
-                true => {
-                    "What is left needs its archive, or is made by a build: run \"drystone fetch\" and \"drystone build\" in the projects that need it, then repair again.\n"
-                }
-            });
+            text.push_str(
+                "Run \"drystone store verify --repair\" to bring it back from the archives.\n",
+            );
         }
     })?;
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::project::Project;
 use super::{Result, Settings};
-use crate::generation::{self, Generations, Restored, restore_files};
+use crate::generation::{self, Generations, restore_files};
 use crate::model::{Name, Progress};
 
 /// Where to go back to.
@@ -46,39 +46,21 @@ pub fn rollback(
     let id = project.id()?;
     let environment = project.chosen_environment(&store)?;
     let directory = store.environment(&id, &environment, progress)?;
-    let generations = Generations::open(directory.path());
-    // Before the switch: where files of the person's stand in the way, all stays as it was.
-    let restored = match request.restore {
-        true => restore(&project, &generations, &environment, request)?,
-        false => Restored::default(),
-    };
     let switched = generation::rollback(&directory, request.to)?;
-    Ok(RollbackReport {
-        environment,
+    let mut report = RollbackReport {
+        environment: environment.clone(),
         from: switched.from.unwrap_or(switched.to),
         to: switched.to,
-        restored: restored.written,
-        kept: restored.kept,
-    })
-}
-
-/// Writes back the files of the generation that will be current. Where there is none to go to,
-/// nothing: the switch says why.
-fn restore(
-    project: &Project<'_>,
-    generations: &Generations,
-    environment: &Name,
-    request: &RollbackRequest,
-) -> Result<Restored> {
-    let target = match request.to {
-        Some(to) => Some(to),
-        None => generations.current()?.and_then(|current| current.parent),
+        restored: Vec::new(),
+        kept: Vec::new(),
     };
-    let numbers = generations.numbers()?;
-    let Some(target) = target.filter(|target| numbers.contains(target)) else {
-        return Ok(Restored::default());
-    };
-    let target = generations.get(target)?;
-    let directory = &project.directory;
-    Ok(restore_files(generations, &target, directory, environment, request.force)?)
+    if request.restore {
+        let generations = Generations::open(directory.path());
+        let target = generations.get(switched.to)?;
+        let restored =
+            restore_files(&generations, &target, &project.directory, &environment, request.force)?;
+        report.restored = restored.written;
+        report.kept = restored.kept;
+    }
+    Ok(report)
 }

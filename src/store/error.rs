@@ -131,7 +131,7 @@ pub enum StoreError {
     #[diagnostic(
         code(drystone::store::blob_missing),
         help(
-            "run \"drystone fetch\" in its project for the archive, then \"drystone store verify --repair\""
+            "\"drystone store verify\" says what else is missing; \"drystone build\" brings it again"
         )
     )]
     BlobMissing { blob: BlobId, name: String },
