@@ -23,7 +23,8 @@ fn fails(sandbox: &Sandbox, arguments: &[&str], code: &str) -> String {
 #[test]
 fn no_manifest() {
     let sandbox = Sandbox::new();
-    fails(&sandbox, &["build"], "drystone::manifest");
+    let said = fails(&sandbox, &["build"], "drystone::project::no_manifest");
+    assert!(said.contains("drystone init"), "{said}");
 }
 
 #[test]

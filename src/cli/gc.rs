@@ -36,10 +36,11 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
     let request = GcRequest { older_than: arguments.older_than, dry_run: arguments.dry_run };
     let report = pipeline::gc(&context.settings, &request, &context.progress)?;
     context.done(&report, |text| {
+        let (dropped, verb) =
+            if report.dry_run { ("would drop", "would free") } else { ("dropped", "freed") };
         for line in &report.dropped {
-            text.push_str(&format!("  {line}\n"));
+            text.push_str(&format!("{dropped} {line}\n"));
         }
-        let verb = if report.dry_run { "would free" } else { "freed" };
         text.push_str(&format!(
             "{verb} {}: {}\n",
             bytes(report.freed_bytes),

@@ -11,6 +11,13 @@ pub(super) struct Arguments {}
 pub(super) fn run(_arguments: &Arguments, context: &Context) -> Answer {
     let report = pipeline::history(&context.settings)?;
     context.done(&report, |text| {
+        if report.generations.is_empty() && report.damaged.is_empty() {
+            let environment = &report.environment;
+            text.push_str(&format!(
+                "{environment} has no generation yet: run \"drystone build\"\n"
+            ));
+            return;
+        }
         let mut table =
             Table::new(&["", "generation", "made", "parent", "environment", "packages"]);
         for generation in &report.generations {
@@ -26,6 +33,9 @@ pub(super) fn run(_arguments: &Arguments, context: &Context) -> Answer {
         table.render(text);
         if let Some(standing) = &report.standing {
             text.push_str(&format!("{standing}\n"));
+        }
+        for damaged in &report.damaged {
+            text.push_str(&format!("damaged: {damaged}\n"));
         }
     })
 }

@@ -41,15 +41,15 @@ pub enum RuntimeError {
     },
     /// The program is a file without the execute bit.
     #[error("the program \"{program}\" of \"{application}\" is not executable")]
-    #[diagnostic(
-        code(drystone::runtime::not_executable),
-        help("say executable \"GLOB\" in its package's source, then lock and build again")
-    )]
+    #[diagnostic(code(drystone::runtime::not_executable))]
     NotExecutable {
         /// The application.
         application: Name,
         /// The path.
         program: TreePath,
+        /// What to do, which depends on where the program comes from.
+        #[help]
+        help: &'static str,
     },
     /// The program was built for another machine.
     #[error("the program \"{program}\" is a {format} program for {machine}, not for {platform}")]

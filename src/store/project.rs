@@ -13,7 +13,7 @@ use crate::model::NoProgress;
 
 use super::durability;
 use super::error::{At, Result, StoreError};
-use super::layout::{is_base32, make_directory, random_id};
+use super::layout::{KEPT_OUT_OF_GIT, is_base32, make_directory, random_id};
 use super::lock_file::{self, Mode};
 
 /// A random id that names a project inside a store: 16 characters of base32.
@@ -102,8 +102,9 @@ fn is_copy_of(id: &ProjectId, recorded: &str) -> bool {
     }
 }
 
-fn keep_out_of_git(own: &Path) -> Result<()> {
-    let path = own.join(".gitignore");
+/// Keeps a directory inside a project out of the project's repository, whatever it holds.
+pub fn keep_out_of_git(own: &Path) -> Result<()> {
+    let path = own.join(KEPT_OUT_OF_GIT);
     match durability::create_new(&path, 0o644) {
         Ok(mut file) => io::Write::write_all(&mut file, b"*\n").at("write", &path),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
