@@ -193,7 +193,7 @@ fn deflate64_entries_come_out_equal() {
     code(0, 7);
     let packed = bits
         .chunks(8)
-        .map(|byte| byte.iter().enumerate().map(|(at, bit)| u8::from(*bit) << at).sum())
+        .map(|byte| byte.iter().enumerate().map(|(at, bit)| u8::from(*bit) << at).sum::<u8>())
         .collect();
     let content = vec![b'a'; 40_001];
     let entry = ZipEntry { method: 9, packed: Some(packed), ..ZipEntry::new("a", &content) };
