@@ -150,7 +150,7 @@ impl Build<'_> {
         let parts: Vec<Part<'_>> =
             self.packages.iter().map(|&package| (self.platform, package)).collect();
         let rules = self.lock.unpack_rules;
-        let unpacked = unpack_all(self.store, &archives, &staging, &parts, rules, progress)?;
+        let mut unpacked = unpack_all(self.store, &archives, &staging, &parts, rules, progress)?;
         let composed = compose_packages(
             self.environment,
             self.lock,
@@ -171,6 +171,7 @@ impl Build<'_> {
         let trees: Vec<&Tree> =
             unpacked.trees.values().chain([&composed.tree]).chain(files.values()).collect();
         let committed = staging.commit(&trees, &unpacked.records)?;
+        unpacked.locks.clear();
         let planned = self.plan_applications(&composed.tree, &files, progress)?;
         let mut barrier = committed.barrier;
         let realised = if self.is_foreign() {

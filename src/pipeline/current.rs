@@ -72,7 +72,8 @@ fn build_first(
         name: environment.to_string(),
         help: known_names("environment", environment.as_str(), known.keys()),
     })?;
-    let request = BuildRequest::default();
+    // What cannot run here is not built first.
+    let request = BuildRequest { platform: Platform::current(), ..BuildRequest::default() };
     let built = build_environment(project, store, &manifest, environment, &request, progress)?;
     progress.note(&format!("built {}, generation {}", built.environment, built.generation));
     Ok(())

@@ -16,11 +16,13 @@ use crate::unpack::unpack;
 pub(super) type Part<'l> = (Platform, &'l LockedPackage);
 
 /// The trees of a selection by unpack key, and the records of what was unpacked for them: staged,
-/// not yet committed. The locks keep others from unpacking the same until it is.
+/// not yet committed.
 pub(super) struct Unpacked {
     pub trees: BTreeMap<UnpackKey, Tree>,
     pub records: Vec<UnpackRecord>,
-    _locks: Vec<WorkLock>,
+    /// They keep others from unpacking the same: to be dropped after the commit, and before any
+    /// lock that stands above them is taken.
+    pub locks: Vec<WorkLock>,
 }
 
 /// Makes sure of the tree of each part. Archives are fetched before any lock is taken: no lock is
@@ -75,7 +77,7 @@ pub(super) fn unpack_all(
     for (_, package) in parts {
         check_contents(package, &trees)?;
     }
-    Ok(Unpacked { trees, records, _locks: locks })
+    Ok(Unpacked { trees, records, locks })
 }
 
 fn unpack_one(

@@ -6,8 +6,7 @@
 //! `format` again, with a new id and this user as its owner.
 
 use std::collections::HashSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::model::{Progress, TreeId};
 
@@ -154,7 +153,7 @@ fn discard(layout: &Layout) -> Result<()> {
 }
 
 /// Downloads are believed by their name alone, so none of these stays.
-fn discard_archives(directory: &PathBuf) -> Result<()> {
+fn discard_archives(directory: &Path) -> Result<()> {
     for name in listing::names(directory)? {
         remove_tree(&directory.join(name))?;
     }
@@ -163,7 +162,7 @@ fn discard_archives(directory: &PathBuf) -> Result<()> {
 
 fn private(path: &Path) -> Result<()> {
     #[cfg(unix)]
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
         .at("set the mode of", path)?;
     #[cfg(windows)]
     let _ = path;

@@ -97,7 +97,7 @@ pub(super) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
 /// Gives a staged file its name if nothing has that name yet; whether it did. The directory is made
 /// when it is missing.
 pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<bool> {
-    with_parent(to, || match super::retry::retried(|| rename_exclusively(from, to)) {
+    with_parent(to, || match super::retry::retried_rename(|| rename_exclusively(from, to)) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error),
@@ -107,7 +107,7 @@ pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<bool> {
 /// Gives a staged file its name, replacing what has that name. The directory is made when it is
 /// missing.
 pub(super) fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
-    with_parent(to, || super::retry::retried(|| rename_replacing(from, to)))
+    with_parent(to, || super::retry::retried_rename(|| rename_replacing(from, to)))
 }
 
 /// Most directories are there: they are made only after the first failure.
@@ -156,11 +156,14 @@ fn rename_exclusively(from: &Path, to: &Path) -> io::Result<()> {
     move_file(from, to, windows_sys::Win32::Storage::FileSystem::MOVEFILE_WRITE_THROUGH)
 }
 
-/// std's rename replaces with POSIX semantics, also what is open; it is tried first, and the
-/// write-through flag is what the following flush stands for.
+/// Written through where nobody has the old file open; else with POSIX semantics, as std does it.
 #[cfg(windows)]
 fn rename_replacing(from: &Path, to: &Path) -> io::Result<()> {
-    fs::rename(from, to)
+    use windows_sys::Win32::Storage::FileSystem::{
+        MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH,
+    };
+    move_file(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH)
+        .or_else(|_| fs::rename(from, to))
 }
 
 #[cfg(windows)]

@@ -19,7 +19,9 @@ use std::path::{Path, PathBuf};
 
 use crate::model::{BlobId, Name, Sha256Digest, TreeId, UnpackKey};
 
-use super::error::{At, Result, StoreError};
+#[cfg(unix)]
+use super::error::At;
+use super::error::{Result, StoreError};
 use super::project::ProjectId;
 
 /// The directories at the top of a store.
@@ -158,6 +160,7 @@ pub(super) fn random_id() -> Result<String> {
 /// Makes a directory that only its owner may enter, whatever the umask; one that is there is left
 /// as it is. Its parent must exist.
 pub(super) fn make_directory(path: &Path) -> Result<()> {
+    #[cfg_attr(windows, allow(unused_mut))]
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

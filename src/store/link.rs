@@ -96,7 +96,10 @@ pub(super) fn place(
         return Ok(Placed::Created);
     }
     let source = store.layout().blob(blob, executable);
-    if !writable {
+    // A link to another user's file would make this user keep it alive, or lose it.
+    if !writable && store.session().is_err() {
+        store.degradations().add("the store can only be read".to_owned(), size);
+    } else if !writable {
         match hard_link(store, blob, executable, &source, target) {
             Ok(()) => return Ok(Placed::Linked),
             Err(Unlinked::Because(reason)) => store.degradations().add(reason, size),

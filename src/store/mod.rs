@@ -43,6 +43,7 @@ mod session;
 mod staging;
 mod stat;
 mod tree_file;
+mod trusted;
 mod unpacked;
 mod verify;
 mod verify_realised;
@@ -70,6 +71,7 @@ pub use repair::Healed;
 pub use roots::{Root, roots_text};
 pub use staging::Staging;
 pub use stat::StoreStat;
+pub use trusted::Checked;
 pub use unpacked::UnpackRecord;
 pub use verify::{Damage, DamageKind, VerifyOptions, VerifyReport};
 

@@ -16,6 +16,7 @@ use super::link::{Degradations, LinkLimit};
 use super::lock_file::{self, Mode};
 use super::owner;
 use super::session::Session;
+use super::trusted::Trusted;
 
 /// How a store is opened.
 #[derive(Debug, Clone, Default)]
@@ -25,13 +26,14 @@ pub struct StoreOptions {
 }
 
 /// An open store. Opening starts a session: a locked roots file that protects from gc whatever
-/// this process asks for. Cheap to share between threads (`Sync`).
+/// this process asks for. Shared between threads by reference (`Sync`).
 pub struct Store {
     layout: Layout,
     format: Format,
     access: Access,
     degradations: Degradations,
     link_limit: LinkLimit,
+    trusted: Trusted,
 }
 
 /// What this process may do with the store.
@@ -78,6 +80,7 @@ impl Store {
             access,
             degradations: Degradations::default(),
             link_limit: LinkLimit::default(),
+            trusted: Trusted::default(),
         })
     }
 
@@ -105,6 +108,10 @@ impl Store {
 
     pub(super) fn degradations(&self) -> &Degradations {
         &self.degradations
+    }
+
+    pub(super) fn trusted(&self) -> &Trusted {
+        &self.trusted
     }
 
     pub(super) fn link_limit(&self) -> LinkLimit {

@@ -87,6 +87,7 @@ impl Store {
             let reason = format!("its content is that of {found}, not of {blob}");
             return Err(StoreError::BlobDamaged { path: good.to_path_buf(), reason });
         }
+        self.trusted().forget(blob);
         let plain = self.layout().blob(blob, false);
         let executable = self.layout().blob(blob, true);
         let mut replaced = 0;
@@ -144,6 +145,7 @@ impl Store {
                 return Ok(true);
             }
         }
+        self.trusted().forget(blob);
         remove_tree(damaged)?;
         Ok(false)
     }
@@ -250,18 +252,16 @@ impl Store {
         for named in listing::records(self.layout())? {
             let Some(key) = named.name else { continue };
             let Some(record) = unpacked::read(self.layout(), &key)? else { continue };
-            if !trees.contains_key(&record.tree) {
+            let blobs = trees.entry(record.tree).or_insert_with(|| {
                 let tree = tree_file::read(self.layout(), &record.tree).ok().flatten();
-                let blobs: BTreeSet<BlobId> = tree
-                    .iter()
-                    .flat_map(|tree| tree.entries())
+                let entries = tree.iter().flat_map(|tree| tree.entries());
+                let blobs: BTreeSet<BlobId> = entries
                     .filter_map(|entry| entry.blob.filter(|blob| lost.contains(blob)))
                     .collect();
-                trees.insert(record.tree, blobs.into_iter().collect());
-            }
-            let blobs = trees.get(&record.tree).cloned().unwrap_or_default();
+                blobs.into_iter().collect()
+            });
             if !blobs.is_empty() {
-                found.push((record, blobs));
+                found.push((record, blobs.clone()));
             }
         }
         Ok(found)

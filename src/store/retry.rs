@@ -15,18 +15,20 @@ const BUDGET: u64 = 25_000;
 static SPENT: AtomicU64 = AtomicU64::new(0);
 
 /// Whether an error says that another program holds the file open: sharing violation, lock
-/// violation; access denied and delete pending are told the same way by scanners.
+/// violation, delete pending.
 pub(super) fn is_held_open(error: &io::Error) -> bool {
     cfg!(windows) && matches!(error.raw_os_error(), Some(32 | 33 | 303))
 }
 
-fn is_worth_a_retry(error: &io::Error) -> bool {
-    is_held_open(error) || (cfg!(windows) && error.raw_os_error() == Some(5))
-}
-
 /// Runs it again while somebody holds the file open and the budget lasts.
 pub(super) fn retried<T>(work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    retried_when(is_worth_a_retry, BUDGET, &SPENT, work)
+    retried_when(is_held_open, BUDGET, &SPENT, work)
+}
+
+/// The same for renames, which are denied in other words while a scanner reads what is new.
+pub(super) fn retried_rename<T>(work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let denied = |error: &io::Error| cfg!(windows) && error.raw_os_error() == Some(5);
+    retried_when(|error| is_held_open(error) || denied(error), BUDGET, &SPENT, work)
 }
 
 fn retried_when<T>(
@@ -55,7 +57,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 /// `fs::rename`, retried. It replaces what is there.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    retried(|| fs::rename(from, to))
+    retried_rename(|| fs::rename(from, to))
 }
 
 /// `fs::remove_file`, retried.

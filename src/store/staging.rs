@@ -14,8 +14,9 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use crate::model::{BlobId, Tree};
+use crate::model::{BlobId, Entry, Tree, TreeId};
 use crate::unpack::{BlobWriter, Sink};
 
 use super::blob;
@@ -104,36 +105,16 @@ impl<'store> Staging<'store> {
     /// then the records of what was unpacked.
     pub fn commit(self, trees: &[&Tree], unpacked: &[UnpackRecord]) -> Result<Committed> {
         let layout = self.store.layout();
-        let mut texts = Vec::new();
-        for tree in trees {
-            let text = tree.to_string();
-            texts.push((layout.tree(&tree.id()), text.into_bytes()));
-        }
-        for record in unpacked {
-            texts.push((layout.unpacked(&record.key), record.text()?.into_bytes()));
-        }
-        let mut staged_texts = Vec::new();
-        for (target, text) in texts {
-            if fs::read(&target).is_ok_and(|there| there == text) {
-                continue;
-            }
-            let path = self.path(self.next_number());
-            self.write_text(&path, &text).at("write", &path)?;
-            staged_texts.push((path, target));
-        }
-
+        let staged_texts = self.stage_texts(trees, unpacked)?;
         let forms = {
             let mut staged = self.staged.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             std::mem::take(&mut *staged)
         };
-        let barrier = self.store.barrier()?.wait(layout.root())?;
-        let roots = forms.keys().map(|form| Root::Blob(form.blob));
-        let given = trees;
-        let trees = trees.iter().map(|tree| Root::Tree(tree.id()));
-        let records = unpacked.iter().map(|record| Root::Unpacked(record.key));
-        self.store.session()?.protect(roots.chain(trees).chain(records))?;
+        let new = forms.values().any(|staged| staged.number.is_some()) || !staged_texts.is_empty();
+        let barrier = if new { self.store.barrier()?.wait(layout.root())? } else { Duration::ZERO };
+        self.store.session()?.protect(forms.keys().map(|form| Root::Blob(form.blob)))?;
+        self.check_contents(trees, &forms)?;
 
-        self.check_contents(given, &forms)?;
         let mut committed = Committed { barrier, ..Committed::default() };
         for (form, staged) in forms {
             let Some(number) = staged.number else { continue };
@@ -149,18 +130,52 @@ impl<'store> Staging<'store> {
         Ok(committed)
     }
 
-    /// A tree is the proof that its blobs are here: each is staged, or in the store.
+    /// Stages the texts of trees and records that the store does not have; where each lies, and
+    /// where it is to lie. They become roots before the store is asked.
+    fn stage_texts(
+        &self,
+        trees: &[&Tree],
+        unpacked: &[UnpackRecord],
+    ) -> Result<Vec<(PathBuf, PathBuf)>> {
+        let layout = self.store.layout();
+        let ids: Vec<TreeId> = trees.iter().map(|tree| tree.id()).collect();
+        let records = unpacked.iter().map(|record| Root::Unpacked(record.key));
+        self.store.session()?.protect(ids.iter().copied().map(Root::Tree).chain(records))?;
+        let mut texts = Vec::new();
+        for (tree, id) in trees.iter().zip(&ids) {
+            texts.push((layout.tree(id), tree.to_string().into_bytes()));
+        }
+        for record in unpacked {
+            texts.push((layout.unpacked(&record.key), record.text()?.into_bytes()));
+        }
+        let mut staged = Vec::new();
+        for (target, text) in texts {
+            if fs::read(&target).is_ok_and(|there| there == text) {
+                continue;
+            }
+            let path = self.path(self.next_number());
+            self.write_text(&path, &text).at("write", &path)?;
+            staged.push((path, target));
+        }
+        Ok(staged)
+    }
+
+    /// A tree is the proof that its blobs are here: each is staged, or in the store. Those in the
+    /// store become roots before they are looked for.
     fn check_contents(&self, trees: &[&Tree], forms: &BTreeMap<Form, Staged>) -> Result<()> {
         let staged = |blob| {
             [false, true]
                 .into_iter()
                 .any(|executable| forms.contains_key(&Form { blob, executable }))
         };
-        for entry in trees.iter().flat_map(|tree| tree.entries()) {
-            if let Some(blob) = entry.blob
-                && !staged(blob)
-                && !blob::is_here(self.store.layout(), &blob, entry.kind)
-            {
+        let others: Vec<(BlobId, &Entry)> = trees
+            .iter()
+            .flat_map(|tree| tree.entries())
+            .filter_map(|entry| Some((entry.blob.filter(|blob| !staged(*blob))?, entry)))
+            .collect();
+        self.store.session()?.protect(others.iter().map(|(blob, _)| Root::Blob(*blob)))?;
+        for (blob, entry) in others {
+            if !blob::is_here(self.store.layout(), &blob, entry.kind) {
                 return Err(StoreError::BlobMissing { blob, name: entry.path.to_string() });
             }
         }

@@ -11,6 +11,25 @@ use crate::unpack::Sink;
 use super::unpacked::tests::record;
 use super::*;
 
+/// A directory for one test, removed at the end whatever the modes in it are.
+struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = removal::remove_tree(self.0.path());
+    }
+}
+
 fn open(root: &Path) -> Store {
     Store::open(root, &StoreOptions::default()).expect("a store")
 }
@@ -65,7 +84,7 @@ const PLAIN: &[(Kind, &str, &[u8])] = &[
 
 #[test]
 fn what_is_committed_is_realised_byte_for_byte_and_kept_once() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let store = open(&directory.path().join("store"));
     let staging = store.stage().expect("staging");
     let large = vec![7u8; 300_000];
@@ -86,7 +105,7 @@ fn what_is_committed_is_realised_byte_for_byte_and_kept_once() {
     let record = record(tree.id());
     assert!(store.unpacked(&record.key).expect("asked").is_none());
     assert!(!store.has_contents(&tree).expect("asked"));
-    let committed = staging.commit(&[&tree], &[record.clone()]).expect("committed");
+    let committed = staging.commit(&[&tree], std::slice::from_ref(&record)).expect("committed");
     assert_eq!(committed.new_blobs, 4);
     assert_eq!(store.unpacked(&record.key).expect("asked"), Some(tree.clone()));
     assert_eq!(store.unpack_record(&record.key).expect("asked"), Some(record));
@@ -115,7 +134,7 @@ fn what_is_committed_is_realised_byte_for_byte_and_kept_once() {
 #[test]
 fn modes_times_and_links_are_what_the_rules_say() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let store = open(&directory.path().join("store"));
     let tree = commit(
         &store,
@@ -147,7 +166,7 @@ fn modes_times_and_links_are_what_the_rules_say() {
 #[cfg(unix)]
 #[test]
 fn a_missing_form_is_copied_from_the_other() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let store = open(&directory.path().join("store"));
     let tree = commit(&store, &[(Kind::File, "a", b"content")]);
     let entry = &tree.entries()[0];
@@ -165,7 +184,7 @@ fn a_missing_form_is_copied_from_the_other() {
 
 #[test]
 fn a_download_survives_interruption_and_is_taken_in_under_its_hash() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let root = directory.path().join("store");
     let sha256 = Sha256Digest::from_bytes([9; 32]);
     {
@@ -189,7 +208,7 @@ fn a_download_survives_interruption_and_is_taken_in_under_its_hash() {
 
 #[test]
 fn environment_directories_are_locked_and_written_whole() {
-    let directory = tempfile::tempdir().expect("a directory");
+    let directory = Scratch::new();
     let store = open(&directory.path().join("store"));
     let project = project_id(directory.path()).expect("an id");
     let name = label();
@@ -208,4 +227,114 @@ fn environment_directories_are_locked_and_written_whole() {
     );
     held.remove("2").expect("removed");
     assert!(!held.path().join("2").exists());
+}
+
+/// What one blob of this store is, and its path.
+#[cfg(unix)]
+fn one_blob(store: &Store) -> (crate::model::BlobId, u64, PathBuf) {
+    let tree = commit(store, &[(Kind::File, "a", b"popular")]);
+    let entry = &tree.entries()[0];
+    let blob = entry.blob.expect("a blob");
+    let path = store.layout().blob(&blob, false);
+    (blob, entry.size, path)
+}
+
+#[cfg(unix)]
+#[test]
+fn at_the_link_limit_a_fresh_file_takes_over_and_linking_goes_on() {
+    use std::os::unix::fs::MetadataExt;
+    let directory = Scratch::new();
+    let mut store = open(&directory.path().join("store"));
+    store.set_link_limit(link::LinkLimit::of(5));
+    let (blob, size, path) = one_blob(&store);
+    let first = path.metadata().expect("there").ino();
+    for number in 0..11 {
+        let target = directory.path().join(number.to_string());
+        let placed = store.place(Kind::File, &blob, size, &target, false).expect("placed");
+        assert_eq!(placed, Placed::Linked, "{number}");
+        assert_eq!(fs::read(&target).expect("read"), b"popular");
+    }
+    let blob = path.metadata().expect("there");
+    assert_ne!(blob.ino(), first);
+    assert_eq!((blob.nlink(), blob.mtime(), blob.mode() & 0o7777), (4, 946_684_800, 0o444));
+    assert!(store.take_notes().is_empty(), "nothing was copied instead of linked");
+    assert!(store.verify(&VerifyOptions::default(), &NoProgress).expect("verified").is_clean());
+}
+
+/// The real limit of ext4 is 65,000; elsewhere this shows that many links do no harm.
+#[cfg(unix)]
+#[test]
+fn sixty_five_thousand_links_to_one_blob_work() {
+    let directory = Scratch::new();
+    let store = open(&directory.path().join("store"));
+    let (blob, size, _) = one_blob(&store);
+    for part in 0..66 {
+        let below = directory.path().join(part.to_string());
+        fs::create_dir(&below).expect("made");
+        for number in 0..1000 {
+            let target = below.join(number.to_string());
+            let placed = store.place(Kind::File, &blob, size, &target, false).expect("placed");
+            assert_eq!(placed, Placed::Linked, "{part} {number}");
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn on_another_file_system_files_are_copied_and_one_line_says_why() {
+    let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else { return };
+    let directory = Scratch::new();
+    let device =
+        |path: &Path| std::os::unix::fs::MetadataExt::dev(&path.metadata().expect("there"));
+    if device(elsewhere.path()) == device(directory.path()) {
+        return;
+    }
+    let store = open(&directory.path().join("store"));
+    let (blob, size, _) = one_blob(&store);
+    for name in ["a", "b"] {
+        let target = elsewhere.path().join(name);
+        let placed = store.place(Kind::File, &blob, size, &target, false).expect("placed");
+        assert_eq!(placed, Placed::Copied);
+        let copy = target.metadata().expect("there");
+        assert_eq!(std::os::unix::fs::MetadataExt::mode(&copy) & 0o7777, 0o444);
+        assert_eq!(copy.modified().expect("a time"), blob::fixed_time());
+    }
+    assert_eq!(
+        store.take_notes(),
+        [
+            "2 files (14 B) were copied instead of linked: the store and the directory lie on different file systems"
+        ]
+    );
+    assert!(store.take_notes().is_empty());
+}
+
+#[test]
+fn a_tree_whose_contents_are_not_here_is_not_committed() {
+    let directory = Scratch::new();
+    let store = open(&directory.path().join("store"));
+    let other = open(&directory.path().join("other"));
+    let foreign = commit(&other, PLAIN);
+    let refused = store.stage().expect("staging").commit(&[&foreign], &[]).err();
+    assert!(matches!(refused, Some(StoreError::BlobMissing { .. })));
+    assert!(store.tree(&foreign.id()).expect("asked").is_none());
+    let refused = store.realise(&foreign, &label(), &NoProgress).err();
+    assert!(matches!(refused, Some(StoreError::TreeMissing { .. })));
+}
+
+#[test]
+fn a_content_that_was_not_finished_leaves_nothing() {
+    let directory = Scratch::new();
+    let store = open(&directory.path().join("store"));
+    let staging = store.stage().expect("staging");
+    let mut writer = staging.create(None).expect("a writer");
+    writer.write_all(&vec![1; 200_000]).expect("written");
+    drop(writer);
+    let committed = staging.commit(&[], &[]).expect("committed");
+    assert_eq!((committed.new_blobs, committed.new_bytes), (0, 0));
+    assert_eq!(contents(&store.root().join("tmp")).len(), 0);
+    let staging = store.stage().expect("staging");
+    staging.add(b"never committed", false).expect("staged");
+    drop(staging);
+    assert_eq!(contents(&store.root().join("tmp")).len(), 0);
+    assert_eq!(contents(&store.root().join("blobs")).len(), 0);
 }

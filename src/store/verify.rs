@@ -168,47 +168,44 @@ fn read_trees(store: &Store, report: &mut VerifyReport) -> Result<Trees> {
     let listed = listing::trees(store.layout())?;
     let roots = listed.iter().filter_map(|tree| tree.name.map(Root::Tree));
     store.protect_if_writable(roots)?;
-    let read: Vec<_> = listed
-        .par_iter()
-        .map(|Named { path, name }| match name {
-            None => Err(Damage::new(DamageKind::Stray, path, "it is not a file of the store")),
-            Some(id) => match tree_file::read(store.layout(), id) {
-                Ok(tree) => Ok(tree.map(|tree| (*id, tree))),
-                Err(StoreError::TreeDamaged { reason, .. }) => {
-                    Err(Damage { trees: vec![*id], ..Damage::new(DamageKind::Tree, path, reason) })
-                }
-                Err(error) => Err(Damage {
-                    trees: vec![*id],
-                    ..Damage::new(DamageKind::Tree, path, with_cause(&error))
-                }),
-            },
-        })
-        .collect();
+    let read: Vec<ReadTree> = listed.par_iter().map(|named| read_tree(store, named)).collect();
     let mut trees = Trees { ids: Vec::new(), trees: Vec::new(), needed: HashMap::new() };
-    for result in read {
-        match result {
-            Ok(Some((id, tree))) => {
-                let at = trees.ids.len();
-                for entry in tree.entries() {
-                    let Some(blob) = entry.blob else { continue };
-                    let size = entry.size;
-                    let needed = trees
-                        .needed
-                        .entry(blob)
-                        .or_insert_with(|| Needed { size, trees: Vec::new() });
-                    if needed.trees.last() != Some(&at) {
-                        needed.trees.push(at);
-                    }
-                }
-                trees.ids.push(id);
-                trees.trees.push(tree);
+    for (tree, damage) in read {
+        report.damages.extend(damage);
+        let Some((id, tree)) = tree else { continue };
+        let at = trees.ids.len();
+        for entry in tree.entries() {
+            let Some(blob) = entry.blob else { continue };
+            let size = entry.size;
+            let needed =
+                trees.needed.entry(blob).or_insert_with(|| Needed { size, trees: Vec::new() });
+            if needed.trees.last() != Some(&at) {
+                needed.trees.push(at);
             }
-            Ok(None) => {} // Removed since it was listed: nobody needed it.
-            Err(damage) => report.damages.push(damage),
         }
+        trees.ids.push(id);
+        trees.trees.push(tree);
     }
     report.trees = trees.ids.len() as u64;
     Ok(trees)
+}
+
+/// A tree, or what is wrong with it; neither when it was removed since it was listed.
+type ReadTree = (Option<(TreeId, Tree)>, Option<Damage>);
+
+fn read_tree(store: &Store, named: &Named<TreeId>) -> ReadTree {
+    let path = &named.path;
+    let Some(id) = named.name else {
+        let detail = "it is not a file of the store";
+        return (None, Some(Damage::new(DamageKind::Stray, path, detail)));
+    };
+    let detail = match tree_file::read(store.layout(), &id) {
+        Ok(tree) => return (tree.map(|tree| (id, tree)), None),
+        Err(StoreError::TreeDamaged { reason, .. }) => reason,
+        Err(error) => with_cause(&error),
+    };
+    let damage = Damage::new(DamageKind::Tree, path, detail);
+    (None, Some(Damage { trees: vec![id], ..damage }))
 }
 
 /// Reads every content; the forms that are wrong.

@@ -2,9 +2,11 @@
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, MietteHandlerOpts};
 use serde::Serialize;
+use textwrap::WordSeparator;
 
 /// Makes every diagnostic print as this program prints them: at most 100 columns, links off,
-/// colours only on a terminal that did not refuse them.
+/// colours only on a terminal that did not refuse them. Lines break at spaces alone, so that a URL or
+/// a path can be copied.
 pub fn install_diagnostics() {
     let installed = miette::set_hook(Box::new(|_| {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
@@ -12,10 +14,15 @@ pub fn install_diagnostics() {
         if plain {
             let theme = GraphicalTheme::unicode_nocolor();
             return Box::new(
-                GraphicalReportHandler::new_themed(theme).with_width(100).with_links(false),
+                GraphicalReportHandler::new_themed(theme)
+                    .with_width(100)
+                    .with_links(false)
+                    .with_word_separator(WordSeparator::AsciiSpace)
+                    .with_break_words(false),
             );
         }
-        Box::new(MietteHandlerOpts::new().terminal_links(false).width(100).build())
+        let options = MietteHandlerOpts::new().terminal_links(false).width(100);
+        Box::new(options.word_separator(WordSeparator::AsciiSpace).break_words(false).build())
     }));
     debug_assert!(installed.is_ok(), "the hook is installed once");
 }
