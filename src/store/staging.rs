@@ -105,7 +105,7 @@ impl<'store> Staging<'store> {
     /// then the records of what was unpacked.
     pub fn commit(self, trees: &[&Tree], unpacked: &[UnpackRecord]) -> Result<Committed> {
         let layout = self.store.layout();
-        let staged_texts = self.stage_texts(trees, unpacked)?;
+        let (staged_texts, new_trees) = self.stage_texts(trees, unpacked)?;
         let forms = {
             let mut staged = self.staged.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             std::mem::take(&mut *staged)
@@ -113,7 +113,7 @@ impl<'store> Staging<'store> {
         let new = forms.values().any(|staged| staged.number.is_some()) || !staged_texts.is_empty();
         let barrier = if new { self.store.barrier()?.wait(layout.root())? } else { Duration::ZERO };
         self.store.session()?.protect(forms.keys().map(|form| Root::Blob(form.blob)))?;
-        self.check_contents(trees, &forms)?;
+        self.check_contents(&new_trees, &forms)?;
 
         let mut committed = Committed { barrier, ..Committed::default() };
         for (form, staged) in forms {
@@ -130,34 +130,37 @@ impl<'store> Staging<'store> {
         Ok(committed)
     }
 
-    /// Stages the texts of trees and records that the store does not have; where each lies, and
-    /// where it is to lie. They become roots before the store is asked.
-    fn stage_texts(
+    /// Stages the texts of trees and records that the store does not have: where each lies and is to
+    /// lie, and which trees are new. They become roots before the store is asked. A tree that is
+    /// here already proves its contents.
+    fn stage_texts<'t>(
         &self,
-        trees: &[&Tree],
+        trees: &[&'t Tree],
         unpacked: &[UnpackRecord],
-    ) -> Result<Vec<(PathBuf, PathBuf)>> {
+    ) -> Result<(Vec<(PathBuf, PathBuf)>, Vec<&'t Tree>)> {
         let layout = self.store.layout();
         let ids: Vec<TreeId> = trees.iter().map(|tree| tree.id()).collect();
         let records = unpacked.iter().map(|record| Root::Unpacked(record.key));
         self.store.session()?.protect(ids.iter().copied().map(Root::Tree).chain(records))?;
-        let mut texts = Vec::new();
-        for (tree, id) in trees.iter().zip(&ids) {
-            texts.push((layout.tree(id), tree.to_string().into_bytes()));
-        }
-        for record in unpacked {
-            texts.push((layout.unpacked(&record.key), record.text()?.into_bytes()));
-        }
-        let mut staged = Vec::new();
-        for (target, text) in texts {
+        let (mut staged, mut new_trees) = (Vec::new(), Vec::new());
+        let mut stage = |target: PathBuf, text: Vec<u8>| {
             if fs::read(&target).is_ok_and(|there| there == text) {
-                continue;
+                return Ok(false);
             }
             let path = self.path(self.next_number());
             self.write_text(&path, &text).at("write", &path)?;
             staged.push((path, target));
+            Ok(true)
+        };
+        for (tree, id) in trees.iter().zip(&ids) {
+            if stage(layout.tree(id), tree.to_string().into_bytes())? {
+                new_trees.push(*tree);
+            }
         }
-        Ok(staged)
+        for record in unpacked {
+            stage(layout.unpacked(&record.key), record.text()?.into_bytes())?;
+        }
+        Ok((staged, new_trees))
     }
 
     /// A tree is the proof that its blobs are here: each is staged, or in the store. Those in the
