@@ -1,3 +1,5 @@
+//! What is read of libraries and programs, and of what is neither.
+
 use super::*;
 
 fn of(bytes: &[u8]) -> Result<Option<Imports>, BinaryError> {

@@ -1,3 +1,5 @@
+//! Which runtime directories stay, which go, and what is said of changed files.
+
 use std::os::unix::fs::PermissionsExt;
 
 use super::super::*;

@@ -1,3 +1,5 @@
+//! What a plan says of an application, and what keeps one from being made.
+
 use super::super::*;
 use super::{World, application, overlay, path, tree};
 use crate::binary::tests::small_pe;

@@ -1,3 +1,5 @@
+//! Runs with scripts as programs: arguments, streams, exit statuses, leases.
+
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 

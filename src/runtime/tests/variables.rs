@@ -1,3 +1,5 @@
+//! Which variables a process gets, and with which values.
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
