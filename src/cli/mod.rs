@@ -109,7 +109,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let output = Output { json: global.json, quiet: global.quiet };
     let context = Context {
         output,
-        progress: TerminalProgress::new(global.quiet || global.json),
+        progress: TerminalProgress::new(global.quiet, global.json),
         settings: Settings {
             project: global.project,
             environment: global.environment,

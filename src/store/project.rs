@@ -85,10 +85,12 @@ fn read(directory: &Path) -> Result<Option<(ProjectId, String)>> {
         }
         Err(error) => return Err(StoreError::io("read", &path, error)),
     };
-    let text: Option<Text> = serde_json::from_slice(&bytes).ok();
-    Ok(text
-        .filter(|text| text.format == 1)
-        .and_then(|text| Some((ProjectId::from_text(&text.id)?, text.directory))))
+    let Ok(text) = serde_json::from_slice::<Text>(&bytes) else { return Ok(None) };
+    if text.format != 1 {
+        let reason = format!("its format {} is not known to this drystone; update it", text.format);
+        return Err(StoreError::Registration { path, reason });
+    }
+    Ok(ProjectId::from_text(&text.id).map(|id| (id, text.directory)))
 }
 
 /// Whether the project of this id still lies where the file says: then this one is a copy of it.
