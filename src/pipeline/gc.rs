@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::project::Project;
 use super::{Result, Settings};
-use crate::generation::{self, Generations};
+use crate::generation::{self, GenerationError, Generations};
 use crate::model::{Name, Progress};
-use crate::runtime::{self, State};
+use crate::runtime::{self, RuntimeError, State};
 use crate::store::{GcOptions, ProjectId, Store};
 
 /// What gc is to do.
@@ -99,11 +99,15 @@ fn drop_older(
     for project in store.projects()? {
         for environment in store.environment_names(&project)? {
             for number in old_generations(store, &project, &environment, &is_old)? {
-                dropped.push(format!("generation {number} of {environment}"));
                 if !dry_run {
                     let directory = store.environment(&project, &environment, progress)?;
-                    generation::remove(&directory, number)?;
+                    match generation::remove(&directory, number) {
+                        // Another gc was faster.
+                        Err(GenerationError::Unknown { .. }) => continue,
+                        removed => removed?,
+                    }
                 }
+                dropped.push(format!("generation {number} of {environment}"));
             }
         }
         let runtimes = store.project_runtimes(&project);
@@ -111,10 +115,15 @@ fn drop_older(
             let started = info.started.as_deref().and_then(|text| text.parse().ok());
             let goes = info.state != State::Running && info.name.is_none();
             if goes && started.is_none_or(is_old) {
-                dropped.push(format!("runtime directory {} of {}", info.id, info.application));
                 if !dry_run {
-                    runtime::remove(&runtimes, &info.id)?;
+                    match runtime::remove(&runtimes, &info.id) {
+                        // Another gc was faster, or somebody lives in it since.
+                        Err(RuntimeError::Unknown { .. } | RuntimeError::InUse { .. }) => continue,
+                        Err(_) if !info.path.exists() => continue,
+                        removed => removed?,
+                    };
                 }
+                dropped.push(format!("runtime directory {} of {}", info.id, info.application));
             }
         }
     }
