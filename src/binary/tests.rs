@@ -1,3 +1,5 @@
+//! Imports are read from PE and ELF files made byte by byte, and hostile ones are refused.
+
 use super::*;
 
 fn of(bytes: &[u8]) -> Result<Option<Imports>, BinaryError> {

@@ -10,7 +10,7 @@ use crate::ui::{bytes, count};
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// First drop generations and finished runtime directories older than this (such as 30d, 12h),
-    /// never a current generation or its parent.
+    /// never a current generation or its parent; and keep whatever was asked for since.
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<Duration>,
     /// Only say what would be removed.

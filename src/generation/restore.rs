@@ -122,7 +122,7 @@ fn targets(
     environment: &Name,
 ) -> Result<Vec<Target>, GenerationError> {
     let path = |text: &str| -> TreePath {
-        text.parse().expect("constants and a `Name`: parts that a path may have")
+        text.parse().expect("a path") // Constants and a `Name`: parts that a path may have.
     };
     let inputs = path(INPUTS);
     let mut targets = vec![

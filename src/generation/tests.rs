@@ -23,8 +23,7 @@ impl Place for Plain {
     fn replace(&self, name: &str, content: &[u8]) -> Result<(), GenerationError> {
         let staged = self.0.join(format!("{name}.new"));
         fs::write(&staged, content).expect("written");
-        fs::rename(&staged, self.0.join(name)).expect("renamed");
-        Ok(())
+        super::durable::rename(&staged, &self.0.join(name))
     }
 }
 
@@ -302,10 +301,12 @@ fn a_damaged_line_of_history_is_named() {
 fn readers_beside_a_writer_always_see_a_whole_current_generation() {
     let fixture = fixture();
     fixture.build(1);
-    let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // The reader ends when this is dropped, also where a build panics.
+        let (_reading, stop) = std::sync::mpsc::channel::<()>();
         scope.spawn(|| {
-            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+            let stop = stop;
+            while stop.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
                 let current = fixture.generations.current().expect("readable").expect("one");
                 fixture.generations.lock(&current).expect("whole");
                 fixture.generations.history().expect("whole lines");
@@ -314,7 +315,6 @@ fn readers_beside_a_writer_always_see_a_whole_current_generation() {
         for seed in 2..20 {
             fixture.build(seed);
         }
-        stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::archives::Archives;
+use super::archives::{Archives, Wanted};
 use super::composing::compose_packages;
 use super::fetch::section;
 use super::freshness::fresh_lock;
@@ -15,6 +15,7 @@ use super::hosts::locate_hosts;
 use super::plans::Planned;
 use super::project::{MANIFEST, Project, choose_platform};
 use super::registration::register_lock;
+use super::repair::repair;
 use super::selection::select;
 use super::unpacking::{Part, Unpacked, unpack_all};
 use super::{Error, Result, Settings};
@@ -24,8 +25,8 @@ use crate::generation::{self, Generation, NewGeneration, Recorded};
 use crate::host::machine_facts;
 use crate::lock::{self, Lock, LockedPackage, LockedPlatform};
 use crate::manifest::{Environment, Manifest};
-use crate::model::{Family, Name, Platform, Progress, Tree, TreeId, TreePath};
-use crate::store::{Realised, Root, Store};
+use crate::model::{Family, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath};
+use crate::store::{Realised, Root, Store, StoreError, VerifyOptions};
 
 /// What to build.
 #[derive(Debug, Clone, Default)]
@@ -142,7 +143,14 @@ impl Build<'_> {
     fn run(&self, request: &BuildRequest, progress: &dyn Progress) -> Result<BuildReport> {
         let hosts =
             locate_hosts(self.catalogue, self.section, self.platform, &request.hosts, progress);
-        let made = self.make(progress)?;
+        let made = match self.make(progress) {
+            Err(Error::Store(lost @ StoreError::BlobMissing { .. })) => {
+                progress.note(&format!("{lost}; bringing it back"));
+                self.bring_back(progress)?;
+                self.make(progress)?
+            }
+            made => made?,
+        };
         register_lock(self.project, self.store, &self.environment.name, self.section, progress)?;
         let (generation, new) = match self.record(&made, hosts, progress)? {
             Recorded::Made(generation) => (generation, true),
@@ -191,6 +199,21 @@ impl Build<'_> {
         };
         let new_bytes = committed.new_bytes;
         Ok(Made { unpacked, composed, planned, realised, new_bytes, barrier })
+    }
+
+    /// Puts right what the store has lost: from the archives in it, or fetched again by the lock.
+    fn bring_back(&self, progress: &dyn Progress) -> Result<()> {
+        let report = self.store.verify(&VerifyOptions { quick: true }, progress)?;
+        let archives = Archives::new(self.project, self.store);
+        let archive_of = |source: &Sha256Digest| -> Result<Option<PathBuf>> {
+            let Some(package) = self.packages.iter().find(|one| one.sha256 == *source) else {
+                return Ok(self.store.archive(source)?);
+            };
+            let brought = archives.bring(&[Wanted::of(package)], progress)?;
+            Ok(brought.into_iter().next().map(|brought| brought.path))
+        };
+        repair(self.store, &report, &archive_of, progress)?;
+        Ok(())
     }
 
     /// Whether it is for another way of files than this machine's. Windows environments are

@@ -1,44 +1,47 @@
 //! Repairing a store: what is damaged is unpacked again from its archive and replaced under every
 //! name it has.
 
+use std::path::{Path, PathBuf};
+
 use super::{Error, Result};
-use crate::model::{BlobId, Progress, Tree};
+use crate::model::{BlobId, Progress, Sha256Digest, Tree};
 use crate::runtime::ChangedFile;
 use crate::store::{Damage, Store, UnpackRecord, VerifyOptions, VerifyReport};
 use crate::unpack::unpack;
 
-/// Repairs what a verification found. Returns what could not be repaired.
+/// Finds the archive of a hash: in the store, or wherever the verb can bring it from.
+pub(super) type ArchiveOf<'a> = &'a dyn Fn(&Sha256Digest) -> Result<Option<PathBuf>>;
+
+/// Repairs what a verification found, and gives what is still damaged afterwards.
 pub(super) fn repair(
     store: &Store,
     report: &VerifyReport,
+    archive_of: ArchiveOf<'_>,
     progress: &dyn Progress,
 ) -> Result<Vec<Damage>> {
     let healed = store.heal(report)?;
-    let mut missing_archives = Vec::new();
     for (record, blobs) in &healed.wanted {
-        match store.archive(&record.source)? {
-            Some(_) => unpack_again(store, record, blobs, progress)?,
-            None => missing_archives.push(record.source),
+        match archive_of(&record.source)? {
+            Some(archive) => unpack_again(store, &archive, record, blobs, progress)?,
+            None => progress.note(&format!(
+                "the archive {} is no longer in the store: \"drystone build\" in its project fetches it and brings back what is missing",
+                record.source,
+            )),
         }
-    }
-    for source in &missing_archives {
-        progress.note(&format!(
-            "the archive {source} is no longer in the store: \"drystone build\" in its project fetches it and brings back what is missing"
-        ));
     }
     Ok(store.verify(&VerifyOptions::default(), progress)?.damages)
 }
 
 fn unpack_again(
     store: &Store,
+    archive: &Path,
     record: &UnpackRecord,
     blobs: &[BlobId],
     progress: &dyn Progress,
 ) -> Result<()> {
-    let Some(archive) = store.archive(&record.source)? else { return Ok(()) };
     let staging = store.stage()?;
     let label = record.source.to_string();
-    let tree: Tree = unpack(&archive, &label, &record.options, record.family, &staging, progress)?;
+    let tree: Tree = unpack(archive, &label, &record.options, record.family, &staging, progress)?;
     if tree.id() != record.tree {
         return Err(Error::RepairedOtherwise {
             archive: record.source,
@@ -73,7 +76,7 @@ pub(super) fn repair_changed(
     if report.damages.is_empty() {
         return Ok(());
     }
-    let left = repair(store, &report, progress)?;
+    let left = repair(store, &report, &|source| Ok(store.archive(source)?), progress)?;
     let repaired = report.damages.len().saturating_sub(left.len());
     if repaired > 0 {
         progress.note(&format!("repaired in the store: {repaired} of {}", report.damages.len()));

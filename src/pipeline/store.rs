@@ -97,7 +97,7 @@ pub fn store_verify(
     let store = project.store(progress)?;
     let found = store.verify(&VerifyOptions::default(), progress)?;
     let left = if repairing && !found.damages.is_empty() {
-        repair(&store, &found, progress)?
+        repair(&store, &found, &|source| Ok(store.archive(source)?), progress)?
     } else {
         found.damages.clone()
     };

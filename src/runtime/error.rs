@@ -176,7 +176,7 @@ pub enum RuntimeError {
     },
     /// A file of the application is no longer in the store.
     #[error(
-        "\"{path}\" cannot be placed: its content {blob} is missing from the store, removed by another program; an antivirus quarantine is the likely cause"
+        "\"{path}\" cannot be placed: its blob {blob} is missing from the store, removed by another program; an antivirus quarantine is the likely cause"
     )]
     #[diagnostic(
         code(drystone::runtime::content_missing),

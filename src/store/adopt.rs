@@ -82,7 +82,7 @@ impl Store {
         for tree in self.incomplete_trees()? {
             let path = self.layout().tree(&tree);
             remove_tree(&path)?;
-            let detail = "a content that it names is not there";
+            let detail = "a blob that it names is not there";
             report.removed.push(Damage::new(DamageKind::Tree, &path, detail));
         }
         let stat = self.stat()?;

@@ -57,7 +57,7 @@ impl Sandbox {
 
     /// Writes the greeting stack's manifest, with this version of the greeting.
     pub fn manifest(&self, greeting: &str) {
-        self.write("env.kdl", &self.manifest_text(greeting));
+        self.write("env.kdl", self.manifest_text(greeting));
     }
 
     /// The greeting stack's manifest.
@@ -133,7 +133,9 @@ package "greeting" {{
     pub fn zip(&self, name: &str, files: &[File<'_>]) -> String {
         let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
         for (path, content, mode) in files {
-            let options = zip::write::SimpleFileOptions::default().unix_permissions(*mode);
+            let options = zip::write::SimpleFileOptions::default()
+                .system(zip::System::Unix)
+                .unix_permissions(*mode);
             writer.start_file(*path, options).expect("an entry");
             writer.write_all(content).expect("a content");
         }

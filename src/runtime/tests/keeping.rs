@@ -1,3 +1,5 @@
+//! Which runtime directories stay after a run, and what listing and removing them does.
+
 use std::os::unix::fs::PermissionsExt;
 
 use super::super::*;

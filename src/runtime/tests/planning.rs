@@ -1,3 +1,5 @@
+//! What a plan holds: files, overlays, the import closure, search paths.
+
 use super::super::*;
 use super::{World, application, overlay, path, tree};
 use crate::binary::tests::small_pe;

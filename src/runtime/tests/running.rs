@@ -1,3 +1,5 @@
+//! Real programs in runtime directories: what they are given, and what they leave.
+
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! The variables of a process: the base, templates, and the order they take effect in.
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 
 use proptest::prelude::*;
-use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use super::Unpacking;
 use super::tars::{bz2, gz, xz, zst};
+use super::zips::on_unix;
 use crate::model::{Kind, Tree};
 
 type Files = BTreeMap<String, (Vec<u8>, bool)>;
@@ -31,8 +31,7 @@ fn zip_of(files: &Files, method: CompressionMethod) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for (path, (content, executable)) in files {
         let mode = if *executable { 0o755 } else { 0o644 };
-        let options =
-            SimpleFileOptions::default().compression_method(method).unix_permissions(mode);
+        let options = on_unix().compression_method(method).unix_permissions(mode);
         writer.start_file(path.as_str(), options).expect("an entry");
         writer.write_all(content).expect("written");
     }

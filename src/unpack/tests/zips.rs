@@ -3,10 +3,15 @@
 use std::io::{Cursor, Write};
 
 use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipWriter};
+use zip::{CompressionMethod, System, ZipWriter};
 
 use super::bytes::{ZipEntry, crc32, zip};
 use super::{Problem, Unpacking};
+
+/// As written on Unix, wherever this runs: elsewhere the writer leaves the modes out.
+pub(super) fn on_unix() -> SimpleFileOptions {
+    SimpleFileOptions::default().system(System::Unix)
+}
 
 fn unicode_path(raw: &[u8], name: &str) -> Vec<u8> {
     let mut body = vec![1];
@@ -45,7 +50,7 @@ fn every_method_of_the_zip_crate_comes_out_equal() {
 #[test]
 fn streamed_archives_and_zip64_sizes_are_read() {
     let mut writer = ZipWriter::new_stream(Vec::new());
-    let options = SimpleFileOptions::default().large_file(true).unix_permissions(0o755);
+    let options = on_unix().large_file(true).unix_permissions(0o755);
     writer.start_file("a/tool", options).expect("an entry");
     writer.write_all(b"content").expect("written");
     let bytes = writer.finish().expect("an archive").into_inner();
@@ -124,7 +129,7 @@ fn a_name_that_says_utf8_and_is_not_is_refused() {
 #[test]
 fn modes_links_and_directories_made_on_unix_are_kept() {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
-    let options = SimpleFileOptions::default();
+    let options = on_unix();
     writer.add_directory("empty/", options).expect("an entry");
     writer.start_file("bin/tool", options.unix_permissions(0o755)).expect("an entry");
     writer.start_file("bin/text", options.unix_permissions(0o644)).expect("an entry");
@@ -193,7 +198,7 @@ fn deflate64_entries_come_out_equal() {
     code(0, 7);
     let packed = bits
         .chunks(8)
-        .map(|byte| byte.iter().enumerate().map(|(at, bit)| u8::from(*bit) << at).sum())
+        .map(|byte| byte.iter().enumerate().map(|(at, bit)| u8::from(*bit) << at).sum::<u8>())
         .collect();
     let content = vec![b'a'; 40_001];
     let entry = ZipEntry { method: 9, packed: Some(packed), ..ZipEntry::new("a", &content) };

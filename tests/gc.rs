@@ -1,0 +1,73 @@
+//! `drystone gc`: removes what nothing needs, keeps what something needs, and says for whom.
+
+mod support;
+
+use support::Sandbox;
+
+/// Three generations; the third is current, the second its parent.
+fn three_generations() -> Sandbox {
+    let sandbox = Sandbox::greeting();
+    for (greeting, whom) in [("1.0", "world"), ("2.0", "world"), ("2.0", "moon")] {
+        sandbox.manifest(greeting);
+        let manifest = sandbox.read("env.kdl").replace("\"world\"", &format!("\"{whom}\""));
+        sandbox.write("env.kdl", manifest);
+        sandbox.succeed(&["lock"]);
+        sandbox.succeed(&["build"]);
+    }
+    sandbox
+}
+
+fn generations(sandbox: &Sandbox) -> Vec<u64> {
+    let history = sandbox.json(&["history"]);
+    let lines = history["generations"].as_array().expect("generations");
+    lines.iter().filter_map(|generation| generation["number"].as_u64()).collect()
+}
+
+#[test]
+fn every_generation_can_be_gone_back_to_after_gc() {
+    let sandbox = three_generations();
+    sandbox.succeed(&["gc"]);
+    for (number, said) in [("1", "good morning, world\n"), ("3", "good evening, moon\n")] {
+        sandbox.succeed(&["rollback", "--to", number]);
+        assert_eq!(sandbox.succeed(&["--offline", "run", "hello"]), said);
+    }
+    assert_eq!(sandbox.json(&["store", "verify"])["damages"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn age_drops_generations_but_never_the_current_one_or_its_parent() {
+    let sandbox = three_generations();
+    let before = sandbox.json(&["store", "stat"]);
+    let dry = sandbox.succeed(&["gc", "--older-than", "0s", "--dry-run"]);
+    assert!(dry.contains("generation 1 of greetings") && dry.contains("would free"), "{dry}");
+    assert_eq!(sandbox.json(&["store", "stat"]), before, "a dry run changes nothing");
+    let report = sandbox.json(&["gc", "--older-than", "0s"]);
+    assert!(report["removed"].as_u64() > Some(0), "{report}");
+    assert!(report.to_string().contains("generation 3 of greetings"), "{report}");
+    assert_eq!(generations(&sandbox), [2, 3]);
+    sandbox.succeed(&["rollback"]);
+    assert_eq!(sandbox.succeed(&["run", "hello"]), "good evening, world\n");
+    sandbox.fail(&["rollback", "--to", "1"]);
+}
+
+#[test]
+fn numbers_are_never_used_again() {
+    let sandbox = three_generations();
+    sandbox.succeed(&["rollback", "--to", "1"]);
+    sandbox.succeed(&["gc", "--older-than", "0s"]);
+    assert_eq!(generations(&sandbox), [1]);
+    sandbox.succeed(&["build"]);
+    assert_eq!(generations(&sandbox), [1, 4]);
+}
+
+#[test]
+fn files_appear_once_whatever_number_of_packages_hold_them() {
+    let sandbox = Sandbox::greeting();
+    sandbox.hello("hello-1.0.zip", "good morning");
+    sandbox.manifest("1.0");
+    sandbox.succeed(&["lock"]);
+    let built = sandbox.json(&["build"]);
+    let stat = sandbox.json(&["store", "stat"]);
+    let files = built["files"].as_u64().expect("files");
+    assert_eq!(stat["blobs"].as_u64(), Some(files - 1), "{stat}");
+}

@@ -1,0 +1,211 @@
+//! `drystone run`, `exec`, `shell` and `runtime`: directories that are kept, discarded, named;
+//! signals; what is left behind.
+
+mod support;
+
+use support::Sandbox;
+
+fn built() -> Sandbox {
+    let sandbox = Sandbox::greeting();
+    sandbox.succeed(&["lock"]);
+    sandbox.succeed(&["build"]);
+    sandbox
+}
+
+fn runtimes(sandbox: &Sandbox) -> Vec<serde_json::Value> {
+    let report = sandbox.json(&["runtime", "list"]);
+    report["runtimes"].as_array().cloned().expect("a list")
+}
+
+#[test]
+fn the_newest_three_directories_stay_and_discard_leaves_none() {
+    let sandbox = built();
+    sandbox.succeed(&["run", "hello", "--discard"]);
+    assert_eq!(runtimes(&sandbox).len(), 0);
+    for _ in 0..5 {
+        sandbox.succeed(&["run", "hello"]);
+    }
+    let kept = runtimes(&sandbox);
+    assert_eq!(kept.len(), 3);
+    assert!(kept.iter().all(|runtime| runtime["state"] == "finished"));
+    let id = kept[0]["id"].as_str().expect("an id");
+    sandbox.succeed(&["runtime", "remove", id]);
+    assert_eq!(runtimes(&sandbox).len(), 2);
+    let said = sandbox.fail(&["runtime", "remove", id]);
+    assert!(said.contains(id), "{said}");
+}
+
+#[test]
+fn a_directory_kept_by_name_stays_and_is_used_again() {
+    let sandbox = built();
+    sandbox.succeed(&["run", "hello", "--keep", "mine"]);
+    for _ in 0..4 {
+        sandbox.succeed(&["run", "hello"]);
+    }
+    sandbox.succeed(&["run", "hello", "--keep", "mine"]);
+    let named: Vec<_> =
+        runtimes(&sandbox).into_iter().filter(|runtime| runtime["name"] == "mine").collect();
+    assert_eq!(named.len(), 1);
+    sandbox.succeed(&["gc", "--older-than", "0s"]);
+    assert_eq!(runtimes(&sandbox).len(), 1, "only the named one outlives its age");
+    sandbox.succeed(&["runtime", "remove", "mine"]);
+    assert_eq!(runtimes(&sandbox).len(), 0);
+}
+
+#[test]
+fn the_application_never_sees_the_callers_own_variables() {
+    let sandbox = built();
+    let mut command = sandbox.command();
+    command.env("CUDA_PATH", "leftover").args(["exec", "--"]);
+    if cfg!(windows) {
+        command.args(["cmd", "/c", "echo [%CUDA_PATH%]"]);
+    } else {
+        command.args(["sh", "-c", "echo [$CUDA_PATH]"]);
+    }
+    let output = command.output().expect("it runs");
+    let said = support::text(&output.stdout);
+    assert!(!said.contains("leftover"), "{said}");
+}
+
+#[test]
+fn the_store_and_the_environment_cannot_be_written_through_a_run() {
+    let sandbox = built();
+    let report = sandbox.json(&["build"]);
+    let directory = report["directory"].as_str().expect("a directory").to_owned();
+    let greeting = std::path::Path::new(&directory).join("greeting").join("greeting.txt");
+    let metadata = std::fs::metadata(greeting).expect("the file");
+    if cfg!(unix) {
+        assert!(metadata.permissions().readonly());
+    }
+    sandbox.succeed(&["run", "hello"]);
+    assert_eq!(sandbox.json(&["store", "verify"])["damages"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn a_command_that_is_not_there_is_one_clear_message() {
+    let sandbox = built();
+    let said = sandbox.fail(&["exec", "--", "no-such-command"]);
+    assert!(said.contains("no-such-command") && said.contains("help:"), "{said}");
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::process::CommandExt;
+    use std::process::Stdio;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// An application that says it is there and then waits.
+    fn waiting() -> Sandbox {
+        let sandbox = Sandbox::new();
+        sandbox.zip("wait.zip", &[("wait.sh", b"#!/bin/sh\necho there\nexec sleep 600\n", 0o755)]);
+        let archive = std::fs::read(sandbox.path("archives/wait.zip")).expect("the archive");
+        sandbox.write(
+            "env.kdl",
+            format!(
+                r#"environment "waiting" {{
+    platform "x86_64-linux"
+    platform "aarch64-linux"
+    use "wait" "1"
+}}
+
+application "wait" {{
+    in "waiting"
+    program "wait/wait.sh"
+}}
+
+package "wait" {{
+    version "1" {{
+        source {{
+            url "file:archives/wait.zip"
+            sha256 "{}"
+        }}
+    }}
+}}
+"#,
+                support::sha256(&archive)
+            ),
+        );
+        sandbox.succeed(&["lock"]);
+        sandbox.succeed(&["build"]);
+        sandbox
+    }
+
+    #[test]
+    fn ctrl_c_ends_the_program_and_leaves_no_directory_in_use() {
+        let sandbox = waiting();
+        let mut run = sandbox
+            .command()
+            .args(["run", "wait", "--discard"])
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .spawn()
+            .expect("a run");
+        let mut first = [0; 6];
+        std::io::Read::read_exact(run.stdout.as_mut().expect("stdout"), &mut first).expect("there");
+        let group = run.id();
+        let killed = std::process::Command::new("sh")
+            .args(["-c", &format!("kill -INT -{group}")])
+            .status()
+            .expect("kill");
+        assert!(killed.success());
+        let asked = Instant::now();
+        let status = loop {
+            if let Some(status) = run.try_wait().expect("its status") {
+                break status;
+            }
+            assert!(asked.elapsed() < Duration::from_secs(20), "the run outlives Ctrl-C");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        assert_eq!(status.code(), Some(130));
+        assert_eq!(runtimes(&sandbox).len(), 0, "nothing is left after Ctrl-C");
+    }
+
+    #[test]
+    fn a_directory_somebody_lives_in_is_not_removed_and_outlives_drystone() {
+        let sandbox = waiting();
+        let mut run =
+            sandbox.command().args(["run", "wait"]).stdout(Stdio::piped()).spawn().expect("a run");
+        let mut first = [0; 6];
+        std::io::Read::read_exact(run.stdout.as_mut().expect("stdout"), &mut first).expect("there");
+        run.kill().expect("drystone is killed");
+        run.wait().expect("it ended");
+        let living = runtimes(&sandbox);
+        assert_eq!(living.len(), 1);
+        assert_eq!(living[0]["state"], "running", "the lease outlives drystone");
+        let id = living[0]["id"].as_str().expect("an id").to_owned();
+        sandbox.fail(&["runtime", "remove", &id]);
+        sandbox.succeed(&["gc", "--older-than", "0s"]);
+        assert_eq!(runtimes(&sandbox).len(), 1);
+        let lease = std::path::Path::new(living[0]["path"].as_str().expect("a path")).join("lease");
+        let script = format!(
+            "for p in /proc/[0-9]*; do if ls -l $p/fd 2>/dev/null | grep -q '{}'; then kill ${{p#/proc/}}; fi; done",
+            lease.display()
+        );
+        std::process::Command::new("sh").args(["-c", &script]).status().expect("killed");
+        let asked = Instant::now();
+        while runtimes(&sandbox)[0]["state"] == "running" {
+            assert!(asked.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(runtimes(&sandbox)[0]["state"], "interrupted");
+        sandbox.succeed(&["runtime", "remove", &id]);
+    }
+
+    #[test]
+    fn a_shell_has_the_environments_variables() {
+        let sandbox = built();
+        let mut shell = sandbox.command();
+        shell.env("SHELL", "/bin/sh").arg("shell").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = shell.spawn().expect("a shell");
+        std::io::Write::write_all(
+            &mut child.stdin.take().expect("stdin"),
+            b"echo $GREETED $DRYSTONE_ENVIRONMENT; exit 7\n",
+        )
+        .expect("typed");
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(support::text(&output.stdout), "world greetings\n");
+        assert_eq!(output.status.code(), Some(7));
+    }
+}
