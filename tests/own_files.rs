@@ -67,3 +67,15 @@ fn links_that_lead_nowhere_out_or_in_a_circle_are_named() {
     std::os::unix::fs::symlink("data.txt", &link).expect("a link");
     sandbox.succeed(&["build"]);
 }
+
+#[test]
+fn a_store_among_the_files_is_not_imported_into_itself() {
+    let sandbox = with_files("true", 0o755);
+    let manifest = sandbox.read("env.kdl").replace("files \"own\"", "files \".\"");
+    sandbox.write("env.kdl", manifest.replace("\"start.sh\"", "\"own/start.sh\""));
+    let store = sandbox.path("store");
+    let build = ["--store", store.to_str().expect("a path"), "build"];
+    sandbox.succeed(&["lock"]);
+    assert_eq!(sandbox.json(&build)["new"], true);
+    assert_eq!(sandbox.json(&build)["new"], false, "the first build changed nothing");
+}

@@ -26,17 +26,20 @@ impl Build<'_> {
                 continue;
             }
             let directory = self.project.directory.join(&files.path);
-            let tree = import(application, &directory, self.platform.family(), staging)?;
+            let store = self.store.root();
+            let tree = import(application, &directory, store, self.platform.family(), staging)?;
             imported.insert(application.name.clone(), tree);
         }
         Ok(imported)
     }
 }
 
-/// Stages every file below a directory. Links are followed where they stay inside it.
+/// Stages every file below a directory. Links are followed where they stay inside it. What drystone
+/// keeps there itself stays out: a store that is imported into itself doubles with each build.
 fn import(
     application: &Application,
     directory: &Path,
+    store: &Path,
     family: Family,
     staging: &Staging<'_>,
 ) -> Result<Tree> {
@@ -49,8 +52,11 @@ fn import(
     if !top.is_dir() {
         return Err(failed(directory, "it is no directory".to_owned()));
     }
-    let mut builder = TreeBuilder::default();
-    for entry in WalkDir::new(&top).min_depth(1).follow_links(true).sort_by_file_name() {
+    let store = store.canonicalize().unwrap_or_else(|_| store.to_path_buf());
+    let (own, mut builder) = (top.join(".drystone"), TreeBuilder::default());
+    let walk = WalkDir::new(&top).min_depth(1).follow_links(true).sort_by_file_name();
+    let walk = walk.into_iter().filter_entry(|entry| entry.path() != store && entry.path() != own);
+    for entry in walk {
         let entry =
             entry.map_err(|error| failed(error.path().unwrap_or(directory), unwalkable(&error)))?;
         let path = entry.path();

@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::project::Project;
 use super::{Result, Settings};
-use crate::generation::{self, Generations};
+use crate::generation::{self, GenerationError, Generations};
 use crate::model::{Name, Progress};
-use crate::runtime::{self, State};
+use crate::runtime::{self, RuntimeError, State};
 use crate::store::{GcOptions, ProjectId, Store};
 
 /// What gc is to do.
@@ -108,13 +108,17 @@ fn drop_older(
     for project in store.projects()? {
         for environment in store.environment_names(&project)? {
             for number in old_generations(store, &project, &environment, &is_old)? {
+                if !dry_run {
+                    let directory = store.environment(&project, &environment, progress)?;
+                    match generation::remove(&directory, number) {
+                        // Another gc was faster.
+                        Err(GenerationError::Unknown { .. }) => continue,
+                        removed => removed?,
+                    }
+                }
                 let generations = store.environment_path(&project, &environment);
                 dropped.lines.push(format!("generation {number} of {environment}"));
                 dropped.directories.insert(Generations::open(&generations).path(number));
-                if !dry_run {
-                    let directory = store.environment(&project, &environment, progress)?;
-                    generation::remove(&directory, number)?;
-                }
             }
         }
         let runtimes = store.project_runtimes(&project);
@@ -122,12 +126,17 @@ fn drop_older(
             let started = info.started.as_deref().and_then(|text| text.parse().ok());
             let goes = info.state != State::Running && info.name.is_none();
             if goes && started.is_none_or(is_old) {
+                if !dry_run {
+                    match runtime::remove(&runtimes, &info.id) {
+                        // Another gc was faster, or somebody lives in it since.
+                        Err(RuntimeError::Unknown { .. } | RuntimeError::InUse { .. }) => continue,
+                        Err(_) if !info.path.exists() => continue,
+                        removed => removed?,
+                    };
+                }
                 let line = format!("runtime directory {} of {}", info.id, info.application);
                 dropped.lines.push(line);
-                dropped.directories.insert(info.path.clone());
-                if !dry_run {
-                    runtime::remove(&runtimes, &info.id)?;
-                }
+                dropped.directories.insert(info.path);
             }
         }
     }
