@@ -71,8 +71,10 @@ impl Bar {
     fn show(&self) -> ProgressBar {
         let length = self.known_length();
         let template = match length {
-            Some(_) => "{msg:32!} [{bar:30}] {bytes:>11} of {total_bytes:<11} {eta}",
-            None => "{msg:32!} {spinner} {bytes:>11}",
+            Some(_) => {
+                "{msg:32!} [{bar:30}] {decimal_bytes:>11} of {decimal_total_bytes:<11} {eta}"
+            }
+            None => "{msg:32!} {spinner} {decimal_bytes:>11}",
         };
         let style = ProgressStyle::with_template(template)
             .unwrap_or_else(|_| ProgressStyle::default_bar())
