@@ -23,7 +23,8 @@ fn fails(sandbox: &Sandbox, arguments: &[&str], code: &str) -> String {
 #[test]
 fn no_manifest() {
     let sandbox = Sandbox::new();
-    fails(&sandbox, &["build"], "drystone::manifest");
+    let said = fails(&sandbox, &["build"], "drystone::project::no_manifest");
+    assert!(said.contains("drystone init"), "{said}");
 }
 
 #[test]
@@ -119,6 +120,29 @@ fn an_archive_that_is_no_archive_and_one_that_would_escape() {
     assert!(said.contains("../greeting.txt"), "the entry is named: {said}");
     let stat = sandbox.json(&["store", "stat"]);
     assert_eq!(stat["trees"], 0, "nothing is in the store: {stat}");
+}
+
+#[test]
+fn the_next_step_is_one_that_works() {
+    let sandbox = Sandbox::greeting();
+    let manifest = sandbox.read("env.kdl").replace("archives/hello-1.0.zip", "archives/gone.zip");
+    sandbox.write("env.kdl", &manifest);
+    sandbox.succeed(&["lock"]);
+    let said = fails(&sandbox, &["build"], "drystone::fetch::unavailable");
+    assert!(said.contains("correct the url") && said.contains("--from FILE"), "{said}");
+    let archive = sandbox.path("archives/hello-1.0.zip");
+    sandbox.succeed(&["fetch", "--from", archive.to_str().expect("a path")]);
+
+    let unknown = manifest.lines().filter(|line| !line.trim().starts_with("sha256"));
+    let unknown = unknown.collect::<Vec<_>>().join("\n");
+    sandbox.write("env.kdl", &unknown);
+    std::fs::remove_file(sandbox.path("lockfiles/greetings.lock.kdl")).expect("no lock");
+    let said = fails(&sandbox, &["lock"], "drystone::fetch::unavailable");
+    assert!(said.contains("add the `sha256`"), "no lock knows the file yet: {said}");
+    sandbox
+        .write("env.kdl", unknown.replace("file:archives/gone.zip", "https://127.0.0.1:9/a.zip"));
+    let said = fails(&sandbox, &["--offline", "lock"], "drystone::fetch::offline");
+    assert!(said.contains("add its `sha256`"), "{said}");
 }
 
 #[test]

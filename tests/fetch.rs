@@ -1,7 +1,6 @@
 //! `drystone fetch` and what builds fetch: mirrors, resuming, files brought by hand, no network.
 
 #[path = "support/http_server.rs"]
-#[allow(dead_code)]
 mod http_server;
 mod support;
 

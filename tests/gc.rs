@@ -40,6 +40,7 @@ fn age_drops_generations_but_never_the_current_one_or_its_parent() {
     let before = sandbox.json(&["store", "stat"]);
     let dry = sandbox.succeed(&["gc", "--older-than", "0s", "--dry-run"]);
     assert!(dry.contains("generation 1 of greetings") && dry.contains("would free"), "{dry}");
+    assert!(!dry.contains("kept for generation 1 "), "{dry}");
     assert_eq!(sandbox.json(&["store", "stat"]), before, "a dry run changes nothing");
     let report = sandbox.json(&["gc", "--older-than", "0s"]);
     assert!(report["removed"].as_u64() > Some(0), "{report}");

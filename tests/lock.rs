@@ -116,8 +116,16 @@ fn a_cycle_is_refused_with_every_step_of_it() {
     let sandbox = Sandbox::greeting();
     let manifest = sandbox
         .read("env.kdl")
-        .replacen("        overlay \"greeting.txt\"", "        overlay \"greeting.txt\"\n        requires \"hello\" \"1.0\"", 1)
-        .replacen("            strip 1\n        }\n", "            strip 1\n        }\n        requires \"greeting\" \"1.0\"\n", 1);
+        .replacen(
+            "        overlay \"greeting.txt\"",
+            "        overlay \"greeting.txt\"\n        requires \"hello\" \"1.0\"",
+            1,
+        )
+        .replacen(
+            "            strip 1\n        }\n",
+            "            strip 1\n        }\n        requires \"greeting\" \"1.0\"\n",
+            1,
+        );
     sandbox.write("env.kdl", manifest);
     let said = sandbox.fail(&["lock"]);
     assert!(said.contains("greeting → hello → greeting"), "{said}");

@@ -91,6 +91,24 @@ fn rollback_restore_writes_back_the_manifest_and_the_lock() {
 }
 
 #[test]
+fn a_restore_that_is_refused_switches_nothing() {
+    let sandbox = Sandbox::greeting();
+    sandbox.succeed(&["build"]);
+    sandbox.manifest("2.0");
+    sandbox.succeed(&["build"]);
+    let mine = sandbox.read("env.kdl") + "// not built yet\n";
+    sandbox.write("env.kdl", &mine);
+    assert!(sandbox.fail(&["rollback", "--restore"]).contains("env.kdl"));
+    assert_eq!(sandbox.read("env.kdl"), mine);
+    assert_eq!(sandbox.succeed(&["run", "hello"]), "good evening, world\n");
+    let back = sandbox.succeed(&["rollback", "--restore", "--force"]);
+    assert!(back.contains("from generation 2 to 1") && back.contains("before-rollback"), "{back}");
+    assert_eq!(sandbox.read("env.kdl.before-rollback"), mine);
+    let again = sandbox.succeed(&["rollback", "--to", "1"]);
+    assert!(again.contains("at generation 1 already"), "{again}");
+}
+
+#[test]
 fn exec_sees_the_variables_of_the_environment() {
     let sandbox = Sandbox::greeting();
     sandbox.succeed(&["lock"]);

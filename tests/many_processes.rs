@@ -119,3 +119,26 @@ fn gc_beside_builds_takes_nothing_that_they_need() {
     assert_eq!(damages(&sandbox), 0);
     sandbox.succeed(&["exec", "--", if cfg!(windows) { "whoami" } else { "true" }]);
 }
+
+#[test]
+fn several_collectors_do_not_stumble_over_each_other() {
+    let sandbox = Sandbox::greeting();
+    for version in ["1.0", "2.0", "1.0", "2.0", "1.0"] {
+        sandbox.manifest(version);
+        sandbox.succeed(&["lock"]);
+        sandbox.succeed(&["build"]);
+        sandbox.succeed(&["run", "hello"]);
+    }
+    let collectors: Vec<_> = (0..6)
+        .map(|_| {
+            let mut command = sandbox.command();
+            command.args(["gc", "--older-than", "0s"]).stderr(Stdio::piped());
+            command.stdout(Stdio::null()).spawn().expect("it starts")
+        })
+        .collect();
+    for collector in collectors {
+        let output = collector.wait_with_output().expect("it ends");
+        assert!(output.status.success(), "{}", support::text(&output.stderr));
+    }
+    sandbox.succeed(&["run", "hello"]);
+}

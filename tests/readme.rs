@@ -1,9 +1,9 @@
-//! The README's walk and the commands of the task pages, run as they are written.
+//! The walks of the README and of the task pages, run as they are written.
 //!
 //! Every `console` block between `<!-- walk: start -->` and `<!-- walk: end -->` runs, line by line,
-//! in one empty directory with the quickstart's archives beside it; a `kdl` block there is written
-//! to the file its first comment names. Output that the page shows must come, `…` standing for
-//! anything.
+//! each page's in an empty directory of its own; a `kdl` block there is written to the file its
+//! first comment names. Output that the page shows must come, in that order, `…` standing for
+//! anything. A `console` block that does not run is an error: what cannot be tried is marked `sh`.
 #![cfg(unix)]
 
 mod support;
@@ -22,11 +22,26 @@ enum Step {
     Run { line: String, expected: Vec<String> },
 }
 
+const START: &str = "<!-- walk: start -->";
+const END: &str = "<!-- walk: end -->";
+
+/// The steps of all walks of a page, in their order.
 fn steps(page: &str) -> Vec<Step> {
-    let start = page.find("<!-- walk: start -->").expect("the walk begins");
-    let end = page.find("<!-- walk: end -->").expect("the walk ends");
     let mut found = Vec::new();
-    let mut lines = page[start..end].lines();
+    let mut parts = page.split(START);
+    let before = parts.next().unwrap_or_default();
+    assert!(!before.contains("```console"), "a console block before the walk");
+    for part in parts {
+        let (walk, after) = part.split_once(END).expect("the walk ends");
+        assert!(!after.contains("```console"), "a console block outside of the walk");
+        found.extend(steps_of(walk));
+    }
+    found
+}
+
+fn steps_of(walk: &str) -> Vec<Step> {
+    let mut found = Vec::new();
+    let mut lines = walk.lines();
     while let Some(line) = lines.next() {
         let Some(language) = line.strip_prefix("```").filter(|language| !language.is_empty())
         else {
@@ -48,6 +63,8 @@ fn steps(page: &str) -> Vec<Step> {
                 let path = path.expect("a file's block begins with its name").to_owned();
                 found.push(Step::Write { path, content: block.join("\n") + "\n" });
             }
+            // What cannot be tried here.
+            "sh" => {}
             other => panic!("a block of {other} in the walk"),
         }
     }
@@ -82,7 +99,7 @@ fn walk(page: &Path) {
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
     )
     .expect("a PATH");
-    let text = std::fs::read_to_string(page).expect("the page");
+    let text = std::fs::read_to_string(page).expect("the page").replace("\r\n", "\n");
     let steps = steps(&text);
     assert!(steps.len() > 3, "the page has a walk");
     let mut here = directory.clone();
@@ -105,12 +122,13 @@ fn walk(page: &Path) {
             .output()
             .expect("sh starts");
         let said = support::text(&output.stdout) + &support::text(&output.stderr);
-        assert!(output.status.success(), "$ {line}\n{said}");
+        assert!(output.status.success(), "{}: $ {line}\n{said}", page.display());
         let mut lines = said.lines();
         for wanted in &expected {
             assert!(
                 lines.by_ref().any(|line| matches(wanted, line)),
-                "$ {line}\nexpected, in order: {wanted}\nin:\n{said}"
+                "{}: $ {line}\nexpected, in order: {wanted}\nin:\n{said}",
+                page.display()
             );
         }
         let now = std::fs::read_to_string(sandbox.root().join("here")).expect("where it is");
@@ -121,6 +139,28 @@ fn walk(page: &Path) {
 #[test]
 fn the_walk_of_the_readme_runs_as_written() {
     walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md"));
+}
+
+#[test]
+fn the_walks_of_the_task_pages_run_as_written() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let mut walked = Vec::new();
+    for entry in std::fs::read_dir(docs).expect("the pages") {
+        let path = entry.expect("a page").path();
+        let is_page = path.extension().is_some_and(|extension| extension == "md");
+        if !is_page {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).expect("a page");
+        if text.contains(START) {
+            walk(&path);
+            walked.push(path.file_stem().expect("a name").to_string_lossy().into_owned());
+        } else {
+            assert!(!text.contains("```console"), "{}: nothing runs it", path.display());
+        }
+    }
+    walked.sort();
+    assert_eq!(walked, ["building", "locking", "maintenance", "rollback", "running"]);
 }
 
 #[test]

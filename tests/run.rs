@@ -165,12 +165,8 @@ package "wait" {{
     #[test]
     fn a_directory_somebody_lives_in_is_not_removed_and_outlives_drystone() {
         let sandbox = waiting();
-        let mut run = sandbox
-            .command()
-            .args(["run", "wait"])
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("a run");
+        let mut run =
+            sandbox.command().args(["run", "wait"]).stdout(Stdio::piped()).spawn().expect("a run");
         let mut first = [0; 6];
         std::io::Read::read_exact(run.stdout.as_mut().expect("stdout"), &mut first).expect("there");
         run.kill().expect("drystone is killed");

@@ -1,4 +1,4 @@
-//! What is read of libraries and programs, and of what is neither.
+//! Imports are read from PE and ELF files made byte by byte, and hostile ones are refused.
 
 use super::*;
 

@@ -45,7 +45,11 @@ fn describe(report: &BuildReport, text: &mut String) {
         ));
         return;
     }
-    text.push_str(&format!("built {}, generation {}\n", report.environment, report.generation));
+    text.push_str(&format!("built {}, generation {}", report.environment, report.generation));
+    if Platform::current() != Some(report.platform) {
+        text.push_str(&format!(" for {}, which does not run here", report.platform));
+    }
+    text.push('\n');
     text.push_str(&format!(
         "  {} from {}",
         count(report.files, "file"),

@@ -1,6 +1,6 @@
 //! `drystone diff`: what changed between two generations.
 
-use super::{Answer, Context};
+use super::{Answer, Context, generation_number};
 use crate::pipeline;
 use crate::ui::bytes;
 
@@ -11,8 +11,10 @@ use crate::ui::bytes;
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The earlier generation.
+    #[arg(value_parser = generation_number)]
     from: Option<u64>,
     /// The later generation.
+    #[arg(value_parser = generation_number)]
     to: Option<u64>,
 }
 

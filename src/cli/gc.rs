@@ -10,7 +10,7 @@ use crate::ui::{bytes, count};
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// First drop generations and finished runtime directories older than this (such as 30d, 12h),
-    /// never a current generation or its parent.
+    /// never a current generation or its parent; and keep whatever was asked for since.
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<Duration>,
     /// Only say what would be removed.
@@ -36,10 +36,11 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
     let request = GcRequest { older_than: arguments.older_than, dry_run: arguments.dry_run };
     let report = pipeline::gc(&context.settings, &request, &context.progress)?;
     context.done(&report, |text| {
+        let (dropped, verb) =
+            if report.dry_run { ("would drop", "would free") } else { ("dropped", "freed") };
         for line in &report.dropped {
-            text.push_str(&format!("  {line}\n"));
+            text.push_str(&format!("{dropped} {line}\n"));
         }
-        let verb = if report.dry_run { "would free" } else { "freed" };
         text.push_str(&format!(
             "{verb} {}: {}\n",
             bytes(report.freed_bytes),

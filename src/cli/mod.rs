@@ -32,7 +32,7 @@ use crate::ui::{Output, TerminalProgress, install_diagnostics};
 /// env.kdl names an exact stack; drystone locks it by hash, builds it once into an immutable
 /// store, and runs applications in directories of their own that can be rolled back.
 #[derive(Debug, Parser)]
-#[command(name = "drystone", version, max_term_width = 100, propagate_version = true)]
+#[command(name = "drystone", version, max_term_width = 100)]
 struct Arguments {
     #[command(flatten)]
     global: GlobalArguments,
@@ -101,18 +101,15 @@ type Answer = miette::Result<ExitCode>;
 /// 1 failed, 2 wrong usage, the program's own for `run`, `exec` and `shell`.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     install_diagnostics();
-    let Arguments { global, command } = match Arguments::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let Arguments { global, command } = match Arguments::try_parse_from(&arguments) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // A closed terminal leaves nobody to tell; the status still does.
-            let _closed = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
-        }
+        Err(error) => return wrong_usage(error, &arguments),
     };
     let output = Output { json: global.json, quiet: global.quiet };
     let context = Context {
         output,
-        progress: TerminalProgress::new(global.quiet || global.json),
+        progress: TerminalProgress::new(global.quiet, global.json),
         settings: Settings {
             project: global.project,
             environment: global.environment,
@@ -127,6 +124,31 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         let _closed = output.error(&error);
         ExitCode::FAILURE
     })
+}
+
+/// Prints the help or version that was asked for, or what is wrong with the arguments: as a document
+/// where `--json` is among them.
+fn wrong_usage(error: clap::Error, arguments: &[OsString]) -> ExitCode {
+    let own = arguments.iter().take_while(|argument| argument.as_os_str() != "--");
+    let json = error.use_stderr() && own.into_iter().any(|argument| argument == "--json");
+    let status = ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    // A closed terminal leaves nobody to tell; the status still does.
+    let _closed = if json {
+        let message = error.to_string();
+        let message = message.strip_prefix("error: ").unwrap_or(&message).trim_end().to_owned();
+        Output { json, quiet: false }.error(&Usage { message }.into())
+    } else {
+        error.print()
+    };
+    status
+}
+
+/// Wrong arguments, as `--json` answers them.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[error("{message}")]
+#[diagnostic(code(drystone::usage), help("\"drystone --help\" lists the commands"))]
+struct Usage {
+    message: String,
 }
 
 fn dispatch(command: Command, context: &Context) -> Answer {
@@ -155,6 +177,12 @@ impl Context {
         self.output.report(document, text).map_err(pipeline::Error::Answer)?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Reads the number of a generation.
+fn generation_number(text: &str) -> Result<u64, String> {
+    text.parse()
+        .map_err(|_| "write a number; \"drystone history\" lists the generations".to_owned())
 }
 
 /// The exit status of a program as this process's own; Windows has 32 bits of it.

@@ -30,6 +30,10 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
         Command::List => {
             let report = pipeline::runtime_list(&context.settings)?;
             context.done(&report, |text| {
+                if report.runtimes.is_empty() {
+                    text.push_str("no runtime directories\n");
+                    return;
+                }
                 let mut table =
                     Table::new(&["id", "application", "name", "state", "started", "size"]);
                 for runtime in &report.runtimes {
@@ -38,7 +42,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
                         runtime.application.to_string(),
                         runtime.name.as_ref().map_or_else(|| "-".into(), ToString::to_string),
                         runtime.state.to_string(),
-                        runtime.started.clone().unwrap_or_else(|| "-".into()),
+                        runtime.started.as_deref().map_or_else(|| "-".into(), to_seconds),
                         bytes(runtime.size),
                     ]);
                 }
@@ -52,5 +56,13 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
                 text.push_str(&format!("removed {}\n", count(removed, "runtime directory")));
             })
         }
+    }
+}
+
+/// A time without the fraction of its second: `2026-01-02T03:04:05Z`.
+fn to_seconds(time: &str) -> String {
+    match time.split_once('.') {
+        Some((seconds, _)) => format!("{seconds}Z"),
+        None => time.to_owned(),
     }
 }

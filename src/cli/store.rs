@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
         Command::Stat => stat(context),
         Command::Verify { repair } => verify(*repair, context),
         Command::Init => {
-            let report = pipeline::store_init(&context.settings)?;
+            let report = pipeline::store_init(&context.settings, &context.progress)?;
             context.done(&report, |text| {
                 text.push_str(&format!(
                     "this project now has its store in {}\n",
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
 }
 
 fn stat(context: &Context) -> Answer {
-    let report = pipeline::store_stat(&context.settings)?;
+    let report = pipeline::store_stat(&context.settings, &context.progress)?;
     context.done(&report, |text| {
         text.push_str(&format!("store        {}\n", report.path.display()));
         text.push_str(&format!(
@@ -93,13 +93,15 @@ fn verify(repair: bool, context: &Context) -> Answer {
             "{} read, {}: {}\n",
             count(report.blobs, "blob"),
             bytes(report.bytes),
-            if report.damages.is_empty() {
-                "everything is what its digest says".to_owned()
-            } else {
-                count(report.damages.len() as u64, "damage")
+            match (report.damages.len() as u64, sound) {
+                (0, _) => "everything is what its digest says".to_owned(),
+                (damages, true) => format!("{}, repaired", count(damages, "damage")),
+                (damages, false) => count(damages, "damage"),
             },
         ));
-        if !sound {
+        if !sound && repair {
+            text.push_str("Run \"drystone build\" in the projects that need it: it brings back what is not in the archives.\n");
+        } else if !sound {
             text.push_str(
                 "Run \"drystone store verify --repair\" to bring it back from the archives.\n",
             );

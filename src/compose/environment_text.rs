@@ -88,7 +88,7 @@ impl EnvironmentText<'_> {
         let mut content = serde_json::to_vec_pretty(&document)
             .map_err(|error| ComposeError::Description(error.to_string()))?;
         content.push(b'\n');
-        let path = ENVIRONMENT_TEXT.parse().expect("a constant"); // A test parses it.
+        let path = ENVIRONMENT_TEXT.parse().expect("a path"); // A test parses this constant.
         Ok(Text { path, content })
     }
 }

@@ -26,12 +26,7 @@ pub enum FetchError {
         "{label} is not in the store and drystone is offline{}: {url}",
         .size.map(|size| format!(" ({size} bytes)")).unwrap_or_default()
     )]
-    #[diagnostic(
-        code(drystone::fetch::offline),
-        help(
-            "run the command once without --offline, or bring the file and give it with `drystone fetch --from FILE`"
-        )
-    )]
+    #[diagnostic(code(drystone::fetch::offline))]
     Offline {
         /// What was asked for.
         label: String,
@@ -39,6 +34,9 @@ pub enum FetchError {
         size: Option<u64>,
         /// Its first address.
         url: String,
+        /// What to do.
+        #[help]
+        help: &'static str,
     },
     /// A source without any address.
     #[error("{label} has no url to fetch it from")]
@@ -154,14 +152,15 @@ impl FetchError {
         Self::Disk { label: label.to_owned(), step, path: path.to_owned(), source, help }
     }
 
-    pub(super) fn unavailable(label: &str, attempts: Vec<Attempt>) -> Self {
-        let help = advice(&attempts);
+    pub(super) fn unavailable(label: &str, known: bool, attempts: Vec<Attempt>) -> Self {
+        let help = advice(known, &attempts);
         Self::Unavailable { label: label.to_owned(), attempts, help }
     }
 }
 
-/// What to do, from what happened: each kind of trouble once, the way by hand always.
-fn advice(attempts: &[Attempt]) -> String {
+/// What to do, from what happened: each kind of trouble once, then the way by hand: where the hash
+/// is `known`, a file can be told to be the right one.
+fn advice(known: bool, attempts: &[Attempt]) -> String {
     let any = |test: fn(&Trouble) -> bool| attempts.iter().any(|attempt| test(&attempt.trouble));
     let mut advice = Vec::new();
     if any(|trouble| {
@@ -199,7 +198,14 @@ fn advice(attempts: &[Attempt]) -> String {
     }) {
         advice.push("upstream may have replaced the file: change hash and size only if you know that the new one is right".into());
     }
-    advice.push("or bring the file and give it with `drystone fetch --from FILE`".to_owned());
+    if any(|trouble| matches!(trouble, Trouble::File { .. })) {
+        advice.push("put the file there, or correct the url".to_owned());
+    }
+    advice.push(if known {
+        "or bring the file and give it with `drystone fetch --from FILE`".to_owned()
+    } else {
+        "or add the `sha256` of the right file to the source: `drystone fetch --from FILE` takes it then".to_owned()
+    });
     let text = advice.join("; ");
     text.strip_prefix("or ").unwrap_or(&text).to_owned()
 }

@@ -61,9 +61,14 @@ impl Fetcher {
                 label: request.label.to_owned(),
                 size: request.size,
                 url: request.urls[0].text(),
+                help: if request.sha256.is_some() {
+                    "run the command once without --offline, or bring the file and give it with `drystone fetch --from FILE`"
+                } else {
+                    "nobody published its hash, so it must be fetched once: run the command without --offline, or add its `sha256` to the source"
+                },
             });
         }
-        Err(FetchError::unavailable(request.label, attempts))
+        Err(FetchError::unavailable(request.label, request.sha256.is_some(), attempts))
     }
 
     /// Takes a file brought by hand into the place, if it is the right one; see [`take_file`].

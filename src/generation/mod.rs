@@ -32,5 +32,5 @@ pub use error::GenerationError;
 pub use history::{Action, Operation, Standing};
 pub use reading::{Generations, Listed};
 pub use record::{Generation, NewGeneration};
-pub use restore::{Restored, restore_files};
+pub use restore::{Restored, check_restore, restore_files};
 pub use writing::{Recorded, RolledBack, record, remove, rollback};

@@ -45,6 +45,45 @@ pub fn restore_files(
     environment: &Name,
     force: bool,
 ) -> Result<Restored, GenerationError> {
+    let Pending { changed, unsaved } =
+        pending(generations, generation, project, environment, force)?;
+    let mut restored = Restored::default();
+    for path in &unsaved {
+        restored.kept.push(keep_aside(path)?);
+    }
+    for (path, target) in changed {
+        replace(&path, &target.content)?;
+        restored.written.push(path);
+    }
+    Ok(restored)
+}
+
+/// Fails where [`restore_files`] would refuse, and changes nothing: so that going back can be
+/// refused as a whole.
+pub fn check_restore(
+    generations: &Generations,
+    generation: &Generation,
+    project: &Path,
+    environment: &Name,
+    force: bool,
+) -> Result<(), GenerationError> {
+    pending(generations, generation, project, environment, force).map(|_| ())
+}
+
+/// What restoring would write.
+struct Pending {
+    changed: Vec<(PathBuf, Target)>,
+    /// Those of them whose changes no generation holds.
+    unsaved: Vec<PathBuf>,
+}
+
+fn pending(
+    generations: &Generations,
+    generation: &Generation,
+    project: &Path,
+    environment: &Name,
+    force: bool,
+) -> Result<Pending, GenerationError> {
     let targets = targets(generations, generation, environment)?;
     let mut held: Option<BTreeMap<TreePath, BTreeSet<BlobId>>> = None;
     let (mut changed, mut unsaved) = (Vec::new(), Vec::new());
@@ -74,15 +113,7 @@ pub fn restore_files(
         let files = unsaved.iter().map(|path| path.strip_prefix(project).unwrap_or(path).into());
         return Err(GenerationError::Unsaved { files: files.collect() });
     }
-    let mut restored = Restored::default();
-    for path in &unsaved {
-        restored.kept.push(keep_aside(path)?);
-    }
-    for (path, target) in changed {
-        replace(&path, &target.content)?;
-        restored.written.push(path);
-    }
-    Ok(restored)
+    Ok(Pending { changed, unsaved })
 }
 
 fn targets(

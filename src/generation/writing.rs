@@ -184,7 +184,7 @@ fn files(new: &NewGeneration<'_>, roots: &str) -> BTreeMap<TreePath, Vec<u8>> {
 }
 
 fn path(text: &str) -> TreePath {
-    text.parse().expect("a path") // Constants of `record`, and a `Name` before ".json": one part.
+    text.parse().expect("a path") // Constants of `record`, or a `Name` before ".json": one part.
 }
 
 /// Writes a generation beside its place and gives it its name when all of it is on the disk.

@@ -48,15 +48,17 @@ pub enum LockError {
     },
     /// A later program wrote it.
     #[error(
-        "{file} has format {found}: it was made by a newer drystone; this one reads up to {known}"
+        "{file} has {what} {found}: it was made by a newer drystone; this one knows up to {known}"
     )]
     #[diagnostic(code(drystone::lock::newer), help("install a newer drystone"))]
     Newer {
         /// The file.
         file: String,
-        /// Its format.
+        /// `format` or `unpack rules`.
+        what: &'static str,
+        /// The number of it.
         found: u64,
-        /// The latest that this program reads.
+        /// The latest that this program knows.
         known: u64,
     },
     /// Version control left its markers in it.

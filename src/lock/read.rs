@@ -9,6 +9,7 @@ use super::error::LockError;
 use super::model::Lock;
 use super::read_v1;
 use super::write::{FORMAT, write};
+use crate::model::UNPACK_RULES;
 
 /// Deeper than any lock; the KDL parser overflows the stack far above it.
 const MOST_DEPTH: usize = 8;
@@ -33,9 +34,13 @@ pub fn read(text: &str, file: &str) -> Result<Lock, LockError> {
     if let Some(error) = conflict_marker(&text, file) {
         return Err(error);
     }
-    match format(&text) {
-        Some(found) if found > FORMAT => {
-            Err(LockError::Newer { file: file.to_owned(), found, known: FORMAT })
+    let newer = |what, found, known| LockError::Newer { file: file.to_owned(), what, found, known };
+    let rules = header_number(&text, "unpack-rules").unwrap_or(0);
+    match header_number(&text, "format") {
+        Some(found) if found > FORMAT => Err(newer("format", found, FORMAT)),
+        // The rules decide what archives become: others than these would give other files.
+        Some(FORMAT) if rules > u64::from(UNPACK_RULES) => {
+            Err(newer("unpack rules", rules, u64::from(UNPACK_RULES)))
         }
         Some(FORMAT) => read_first_format(&text).map_err(|fault| damaged(text, file, fault)),
         _ => {
@@ -71,9 +76,10 @@ fn conflict_marker(text: &str, file: &str) -> Option<LockError> {
     })
 }
 
-/// The number of the text's format, found without parsing: later formats may not parse here.
-fn format(text: &str) -> Option<u64> {
-    text.lines().find_map(|line| line.strip_prefix("format ")?.trim().parse().ok())
+/// A number of the text's header, found without parsing: later formats may not parse here.
+fn header_number(text: &str, name: &str) -> Option<u64> {
+    let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
+    text.lines().find_map(value)
 }
 
 /// Refuses what no lock holds outside of strings, before the parser sees it.

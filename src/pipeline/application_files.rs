@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
@@ -25,17 +26,20 @@ impl Build<'_> {
                 continue;
             }
             let directory = self.project.directory.join(&files.path);
-            let tree = import(application, &directory, self.platform.family(), staging)?;
+            let store = self.store.root();
+            let tree = import(application, &directory, store, self.platform.family(), staging)?;
             imported.insert(application.name.clone(), tree);
         }
         Ok(imported)
     }
 }
 
-/// Stages every file below a directory. Links are followed where they stay inside it.
+/// Stages every file below a directory. Links are followed where they stay inside it. What drystone
+/// keeps there itself stays out: a store that is imported into itself doubles with each build.
 fn import(
     application: &Application,
     directory: &Path,
+    store: &Path,
     family: Family,
     staging: &Staging<'_>,
 ) -> Result<Tree> {
@@ -44,13 +48,17 @@ fn import(
         path: path.to_path_buf(),
         reason,
     };
-    let top = directory.canonicalize().map_err(|error| failed(directory, error.to_string()))?;
+    let top = directory.canonicalize().map_err(|error| failed(directory, plain(&error)))?;
     if !top.is_dir() {
         return Err(failed(directory, "it is no directory".to_owned()));
     }
-    let mut builder = TreeBuilder::default();
-    for entry in WalkDir::new(&top).min_depth(1).follow_links(true).sort_by_file_name() {
-        let entry = entry.map_err(|error| failed(directory, error.to_string()))?;
+    let store = store.canonicalize().unwrap_or_else(|_| store.to_path_buf());
+    let (own, mut builder) = (top.join(".drystone"), TreeBuilder::default());
+    let walk = WalkDir::new(&top).min_depth(1).follow_links(true).sort_by_file_name();
+    let walk = walk.into_iter().filter_entry(|entry| entry.path() != store && entry.path() != own);
+    for entry in walk {
+        let entry =
+            entry.map_err(|error| failed(error.path().unwrap_or(directory), unwalkable(&error)))?;
         let path = entry.path();
         let inside = tree_path(&top, path).map_err(|reason| failed(path, reason))?;
         if entry.path_is_symlink() && !stays_inside(&top, path) {
@@ -70,6 +78,28 @@ fn import(
         builder.add(entry).map_err(|error| failed(path, error.to_string()))?;
     }
     builder.finish().map_err(|error| failed(directory, error.to_string()))
+}
+
+/// Why a directory could not be walked on, without its path, which the error has already.
+fn unwalkable(error: &walkdir::Error) -> String {
+    if error.loop_ancestor().is_some() {
+        return "the link leads in a circle".to_owned();
+    }
+    let link = error.path().is_some_and(|path| path.is_symlink());
+    match error.io_error() {
+        Some(io) if link && io.kind() == io::ErrorKind::NotFound => {
+            "the link leads to nothing".to_owned()
+        }
+        Some(io) => plain(io),
+        None => error.to_string(),
+    }
+}
+
+fn plain(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "it does not exist".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 fn tree_path(top: &Path, path: &Path) -> Result<TreePath, String> {

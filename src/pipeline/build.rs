@@ -102,9 +102,17 @@ pub(super) fn build_environment(
         lock: &lock,
         section,
         packages: select(&environment.name, section, &request.with)?,
-        selection: request.with.iter().cloned().collect(),
+        selection: optional_ones(section, &request.with),
     };
     build.run(request, progress)
+}
+
+/// Those of the packages asked for that are not built anyway: asking for the others makes no other
+/// environment.
+fn optional_ones(section: &LockedPlatform, with: &[Name]) -> BTreeSet<Name> {
+    let optional =
+        |name: &&Name| section.packages.get(*name).is_some_and(|package| package.optional);
+    with.iter().filter(optional).cloned().collect()
 }
 
 /// One build: what it is made from.

@@ -80,7 +80,7 @@ pub enum Error {
     )]
     Answer(#[source] std::io::Error),
     /// No manifest from here upwards.
-    #[error("there is no env.kdl in {} or above it", directory.display())]
+    #[error("there is no env.kdl in {}{}", directory.display(), if *upwards { " or above it" } else { "" })]
     #[diagnostic(
         code(drystone::project::no_manifest),
         help("run \"drystone init\" to write one here, or name the directory with --project")
@@ -88,6 +88,18 @@ pub enum Error {
     NoManifest {
         /// Where the search began.
         directory: PathBuf,
+        /// Whether it went on upwards.
+        upwards: bool,
+    },
+    /// The directory of `--project` is none.
+    #[error("there is no directory {}", path.display())]
+    #[diagnostic(
+        code(drystone::project::no_directory),
+        help("--project names the directory of env.kdl; \"drystone init\" makes both")
+    )]
+    NoProject {
+        /// What was named.
+        path: PathBuf,
     },
     /// A manifest is there already.
     #[error("{} is there already", path.display())]
@@ -187,6 +199,30 @@ pub enum Error {
         /// How they disagree, a line each.
         how: Vec<String>,
     },
+    /// The application is of another environment than the one asked for.
+    #[error("application \"{application}\" runs in environment \"{its}\", not in \"{asked}\"")]
+    #[diagnostic(
+        code(drystone::project::other_environment),
+        help("leave --environment out: the application says where it runs")
+    )]
+    OtherEnvironment {
+        /// The application.
+        application: Name,
+        /// The environment it runs in.
+        its: Name,
+        /// The environment asked for.
+        asked: Name,
+    },
+    /// Adopting would throw away what this user built.
+    #[error("{} is this project's store already", path.display())]
+    #[diagnostic(
+        code(drystone::store::adopted_already),
+        help("there is nothing to adopt: \"drystone store verify\" reads all of it again")
+    )]
+    AdoptedAlready {
+        /// The store.
+        path: PathBuf,
+    },
     /// A package asked for with `--with` is not an optional one of the lock.
     #[error("\"{package}\" is no optional package of environment \"{environment}\"")]
     #[diagnostic(code(drystone::build::not_optional))]
@@ -264,7 +300,9 @@ pub enum Error {
     )]
     #[diagnostic(
         code(drystone::run::foreign),
-        help("run it on a machine of that platform: the same lock builds it there")
+        help(
+            "\"drystone build\" builds it for this machine, \"drystone rollback\" goes back; a machine of that platform builds it from the same lock"
+        )
     )]
     Foreign {
         /// The environment.

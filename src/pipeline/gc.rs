@@ -1,6 +1,7 @@
 //! `gc`: drops what is old where that is asked for, then removes what nothing needs.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -8,9 +9,9 @@ use serde::Serialize;
 
 use super::project::Project;
 use super::{Result, Settings};
-use crate::generation::{self, Generations};
+use crate::generation::{self, GenerationError, Generations};
 use crate::model::{Name, Progress};
-use crate::runtime::{self, State};
+use crate::runtime::{self, RuntimeError, State};
 use crate::store::{GcOptions, ProjectId, Store};
 
 /// What gc is to do.
@@ -55,14 +56,15 @@ pub fn gc(settings: &Settings, request: &GcRequest, progress: &dyn Progress) -> 
     let store = project.store(progress)?;
     let dropped = match request.older_than {
         Some(age) => drop_older(&store, age, request.dry_run, progress)?,
-        None => Vec::new(),
+        None => Dropped::default(),
     };
-    let options = GcOptions { older_than: request.older_than, dry_run: request.dry_run };
+    let gone = if request.dry_run { dropped.directories } else { BTreeSet::new() };
+    let options = GcOptions { older_than: request.older_than, dry_run: request.dry_run, gone };
     let report = store.gc(&options, progress)?;
     let removed = report.removed;
     Ok(GcReport {
         dry_run: report.dry_run,
-        dropped,
+        dropped: dropped.lines,
         removed: removed.blobs
             + removed.trees
             + removed.records
@@ -83,6 +85,13 @@ pub fn gc(settings: &Settings, request: &GcRequest, progress: &dyn Progress) -> 
     })
 }
 
+/// What was dropped for its age: in words, and the directories.
+#[derive(Default)]
+struct Dropped {
+    lines: Vec<String>,
+    directories: BTreeSet<PathBuf>,
+}
+
 /// Drops what is older: never a current generation or its parent, never a directory somebody
 /// lives in or that has a name.
 fn drop_older(
@@ -90,20 +99,26 @@ fn drop_older(
     age: Duration,
     dry_run: bool,
     progress: &dyn Progress,
-) -> Result<Vec<String>> {
+) -> Result<Dropped> {
     let now = Timestamp::now();
     let is_old = |time: Timestamp| {
         Duration::try_from(now.duration_since(time)).is_ok_and(|passed| passed > age)
     };
-    let mut dropped = Vec::new();
+    let mut dropped = Dropped::default();
     for project in store.projects()? {
         for environment in store.environment_names(&project)? {
             for number in old_generations(store, &project, &environment, &is_old)? {
-                dropped.push(format!("generation {number} of {environment}"));
                 if !dry_run {
                     let directory = store.environment(&project, &environment, progress)?;
-                    generation::remove(&directory, number)?;
+                    match generation::remove(&directory, number) {
+                        // Another gc was faster.
+                        Err(GenerationError::Unknown { .. }) => continue,
+                        removed => removed?,
+                    }
                 }
+                let generations = store.environment_path(&project, &environment);
+                dropped.lines.push(format!("generation {number} of {environment}"));
+                dropped.directories.insert(Generations::open(&generations).path(number));
             }
         }
         let runtimes = store.project_runtimes(&project);
@@ -111,10 +126,17 @@ fn drop_older(
             let started = info.started.as_deref().and_then(|text| text.parse().ok());
             let goes = info.state != State::Running && info.name.is_none();
             if goes && started.is_none_or(is_old) {
-                dropped.push(format!("runtime directory {} of {}", info.id, info.application));
                 if !dry_run {
-                    runtime::remove(&runtimes, &info.id)?;
+                    match runtime::remove(&runtimes, &info.id) {
+                        // Another gc was faster, or somebody lives in it since.
+                        Err(RuntimeError::Unknown { .. } | RuntimeError::InUse { .. }) => continue,
+                        Err(_) if !info.path.exists() => continue,
+                        removed => removed?,
+                    };
                 }
+                let line = format!("runtime directory {} of {}", info.id, info.application);
+                dropped.lines.push(line);
+                dropped.directories.insert(info.path);
             }
         }
     }

@@ -42,17 +42,22 @@ pub struct GenerationLine {
 /// Lists the generations of the environment that the settings name.
 pub fn history(settings: &Settings) -> Result<HistoryReport> {
     let project = Project::find(settings)?;
-    let manifest = project.manifest()?;
-    let environment = project.environment(&manifest)?;
     let store = project.store(&NoProgress)?;
-    let generations = Generations::open(&store.environment_path(&project.id()?, &environment.name));
-    let current = generations.current_number()?;
-    let mut report = HistoryReport {
-        environment: environment.name.clone(),
-        generations: Vec::new(),
-        standing: rolled_back(&generations)?,
-        damaged: Vec::new(),
-    };
+    let environment = project.chosen_environment(&store)?;
+    let generations = project.generations(&store, &environment)?;
+    let mut report =
+        HistoryReport { environment, generations: Vec::new(), standing: None, damaged: Vec::new() };
+    // Damage does not hide what is whole: this list is what going back is chosen from.
+    let current = generations.current_number().unwrap_or_else(|error| {
+        report.damaged.push(error.to_string());
+        None
+    });
+    if report.damaged.is_empty() {
+        match rolled_back(&generations) {
+            Ok(standing) => report.standing = standing,
+            Err(error) => report.damaged.push(error.to_string()),
+        }
+    }
     for listed in generations.list()? {
         match listed.generation {
             Ok(generation) => report.generations.push(line(&generation, current)),

@@ -23,7 +23,8 @@ pub fn init(settings: &Settings) -> Result<InitReport> {
         let path = path.to_path_buf();
         move |source| Error::Directory { path, source }
     };
-    std::fs::create_dir_all(directory).map_err(failed(directory))?;
+    let directory = std::path::absolute(directory).map_err(failed(directory))?;
+    std::fs::create_dir_all(&directory).map_err(failed(&directory))?;
     let path = directory.join(MANIFEST);
     let mut file = match std::fs::File::create_new(&path) {
         Ok(file) => file,

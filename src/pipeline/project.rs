@@ -43,14 +43,25 @@ impl<'a> Project<'a> {
             std::path::absolute(path)
                 .map_err(|source| Error::Directory { path: path.to_path_buf(), source })
         };
-        if let Some(directory) = &settings.project {
-            return Ok(Self { directory: absolute(directory)?, settings });
+        if let Some(named) = &settings.project {
+            let mut directory = absolute(named)?;
+            // The manifest itself names its project as well.
+            if directory.file_name().is_some_and(|name| name == MANIFEST) && directory.is_file() {
+                directory.pop();
+            }
+            if !directory.is_dir() {
+                return Err(Error::NoProject { path: directory });
+            }
+            return match is_project(&directory) {
+                true => Ok(Self { directory, settings }),
+                false => Err(Error::NoManifest { directory, upwards: false }),
+            };
         }
         let here = absolute(Path::new("."))?;
         let directory = here
             .ancestors()
-            .find(|directory| directory.join(MANIFEST).is_file())
-            .ok_or_else(|| Error::NoManifest { directory: here.clone() })?;
+            .find(|directory| is_project(directory))
+            .ok_or_else(|| Error::NoManifest { directory: here.clone(), upwards: true })?;
         Ok(Self { directory: directory.to_path_buf(), settings })
     }
 
@@ -58,7 +69,7 @@ impl<'a> Project<'a> {
     /// from anywhere.
     pub fn find_or_here(settings: &'a Settings) -> Result<Self> {
         match Self::find(settings) {
-            Err(Error::NoManifest { directory }) => Ok(Self { directory, settings }),
+            Err(Error::NoManifest { directory, .. }) => Ok(Self { directory, settings }),
             found => found,
         }
     }
@@ -151,6 +162,12 @@ impl<'a> Project<'a> {
     pub fn lock_name(&self, environment: &Name) -> String {
         format!("lockfiles/{environment}.lock.kdl")
     }
+}
+
+/// Whether a manifest is here, or was when the project was first used: what was built can be run and
+/// gone back to without it.
+fn is_project(directory: &Path) -> bool {
+    directory.join(MANIFEST).is_file() || directory.join(".drystone/project").is_file()
 }
 
 /// "Did you mean …", or the list of what there is.

@@ -78,7 +78,12 @@ pub(super) fn repair_changed(
     }
     let left = repair(store, &report, &|source| Ok(store.archive(source)?), progress)?;
     let repaired = report.damages.len().saturating_sub(left.len());
-    progress
-        .note(&format!("{repaired} of {} damages in the store are repaired", report.damages.len()));
+    if repaired > 0 {
+        progress.note(&format!("repaired in the store: {repaired} of {}", report.damages.len()));
+    }
+    if !left.is_empty() {
+        progress
+            .note("what it was before is in no archive: run \"drystone build\" to bring it back");
+    }
     Ok(())
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::project::Project;
 use super::{Result, Settings};
-use crate::generation::{self, Generations, restore_files};
+use crate::generation::{self, Generations, check_restore, restore_files};
 use crate::model::{Name, Progress};
 
 /// Where to go back to.
@@ -46,6 +46,13 @@ pub fn rollback(
     let id = project.id()?;
     let environment = project.chosen_environment(&store)?;
     let directory = store.environment(&id, &environment, progress)?;
+    let generations = Generations::open(directory.path());
+    if request.restore
+        && let Some(number) = goal(&generations, request.to)?
+    {
+        let (target, project) = (generations.get(number)?, &project.directory);
+        check_restore(&generations, &target, project, &environment, request.force)?;
+    }
     let switched = generation::rollback(&directory, request.to)?;
     let mut report = RollbackReport {
         environment: environment.clone(),
@@ -55,7 +62,6 @@ pub fn rollback(
         kept: Vec::new(),
     };
     if request.restore {
-        let generations = Generations::open(directory.path());
         let target = generations.get(switched.to)?;
         let restored =
             restore_files(&generations, &target, &project.directory, &environment, request.force)?;
@@ -63,4 +69,12 @@ pub fn rollback(
         report.kept = restored.kept;
     }
     Ok(report)
+}
+
+/// Where going back would lead, where that can be said before.
+fn goal(generations: &Generations, to: Option<u64>) -> Result<Option<u64>> {
+    Ok(match to {
+        Some(number) => Some(number),
+        None => generations.current()?.and_then(|current| current.parent),
+    })
 }

@@ -129,5 +129,14 @@ fn described(project: &Project<'_>, application: &Name) -> Result<Name> {
         name: application.to_string(),
         help: known_names("application", application.as_str(), known.keys()),
     })?;
+    if let Some(asked) = &project.settings.environment
+        && *asked != found.environment
+    {
+        return Err(Error::OtherEnvironment {
+            application: application.clone(),
+            its: found.environment.clone(),
+            asked: asked.clone(),
+        });
+    }
     Ok(found.environment.clone())
 }

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::project::Project;
 use super::repair::repair;
-use super::{Result, Settings};
-use crate::model::{NoProgress, Progress};
-use crate::store::{Store, StoreOptions, VerifyOptions, register};
+use super::{Error, Result, Settings};
+use crate::model::Progress;
+use crate::store::{Locate, Store, StoreOptions, VerifyOptions, keep_out_of_git, register};
 
 /// Where a store is.
 #[derive(Debug, Serialize)]
@@ -67,9 +67,9 @@ pub struct Damage {
 }
 
 /// Counts what is in the store.
-pub fn store_stat(settings: &Settings) -> Result<StoreStatReport> {
+pub fn store_stat(settings: &Settings, progress: &dyn Progress) -> Result<StoreStatReport> {
     let project = Project::find_or_here(settings)?;
-    let store = project.store(&NoProgress)?;
+    let store = project.store(progress)?;
     let stat = store.stat()?;
     Ok(StoreStatReport {
         path: store.root().to_path_buf(),
@@ -110,11 +110,22 @@ pub fn store_verify(
 }
 
 /// Gives the project a store of its own, in `store/` beside its manifest.
-pub fn store_init(settings: &Settings) -> Result<StorePathReport> {
+pub fn store_init(settings: &Settings, progress: &dyn Progress) -> Result<StorePathReport> {
     let project = Project::find(settings)?;
     let path = settings.store.clone().unwrap_or_else(|| project.directory.join("store"));
+    let before = Locate::from_environment(None, Some(project.directory.clone())).find()?.path;
     let store = Store::open(&path, &options(settings))?;
+    keep_out_of_git(&path)?;
     register(&path, store.id())?;
+    if before != path && before.is_dir() {
+        let old = Store::open(&before, &options(settings))?;
+        if !old.environment_names(&project.id()?)?.is_empty() {
+            progress.note(&format!(
+                "what was built so far stays in {0}: \"drystone build\" builds it again here, --store {0} still reaches it",
+                before.display()
+            ));
+        }
+    }
     Ok(StorePathReport { path })
 }
 
@@ -123,6 +134,10 @@ pub fn store_init(settings: &Settings) -> Result<StorePathReport> {
 pub fn store_adopt(settings: &Settings, progress: &dyn Progress) -> Result<StorePathReport> {
     let project = Project::find(settings)?;
     let path = settings.store.clone().unwrap_or_else(|| project.directory.join("store"));
+    let own = Locate { manifest_dir: Some(project.directory.clone()), ..Locate::default() };
+    if own.find()?.path == path {
+        return Err(Error::AdoptedAlready { path });
+    }
     let (store, report) = Store::adopt(&path, &options(settings), progress)?;
     for damage in &report.removed {
         progress.note(&format!("removed, because it is damaged: {damage}"));

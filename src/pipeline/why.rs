@@ -43,9 +43,13 @@ pub fn why(settings: &Settings, what: &str, platform: Option<Platform>) -> Resul
     };
     if lines.is_empty() {
         let names = section.packages.keys().chain(section.hosts.keys()).map(Name::as_str);
-        let help = match nearest(what, names) {
+        let near = match nearest(what, names) {
+            Some(near) => Some(near.to_owned()),
+            None => near_path(&store, &generations, what)?,
+        };
+        let help = match near {
             Some(near) => format!("did you mean \"{near}\"?"),
-            None => "\"drystone graph\" lists the packages; a path is written as inside the environment, such as zluda/nvcuda.dll".to_owned(),
+            None => "\"drystone graph\" lists the packages; a path is written as it is inside the environment: PACKAGE/FILE".to_owned(),
         };
         let environment = environment.name.clone();
         return Err(Error::NothingKnown { what: what.to_owned(), environment, help });
@@ -86,9 +90,31 @@ fn why_path(
             None => Some(path.clone()),
         };
         let Some(tree) = store.tree(&identity.tree)? else { continue };
-        if inside.is_some_and(|inside| tree.get(&inside).is_some()) {
-            lines.extend(why_node(section, lock, name).into_iter().map(|line| format!("  {line}")));
+        let Some(held) = inside.as_ref().and_then(|inside| tree.get(inside)) else { continue };
+        let mut why = why_node(section, lock, name);
+        if held.blob != entry.blob
+            && let Some(first) = why.first_mut()
+        {
+            first.push_str(" (overridden: it holds another file there)");
         }
+        lines.extend(why.into_iter().map(|line| format!("  {line}")));
     }
     Ok(lines)
+}
+
+/// A path of the built environment that was probably meant: one that is alike, else the only one
+/// that ends in the same name.
+fn near_path(store: &Store, generations: &Generations, what: &str) -> Result<Option<String>> {
+    let Some(generation) = generations.current()? else { return Ok(None) };
+    let environment = tree(store, &generation)?;
+    let paths = || environment.entries().iter().map(|entry| entry.path.as_str());
+    if let Some(near) = nearest(what, paths()) {
+        return Ok(Some(near.to_owned()));
+    }
+    let last = |path: &str| path.rsplit('/').next().map(str::to_owned);
+    let mut same = paths().filter(|path| last(path) == last(what));
+    Ok(match (same.next(), same.next()) {
+        (Some(only), None) => Some(only.to_owned()),
+        _ => None,
+    })
 }

@@ -1,5 +1,5 @@
 //! The fixed base: which variables of the caller a process gets, whatever the environment says.
-//! `docs/running.md` lists them for people; change both together.
+//! `docs/format.md` lists them for people; change both together.
 
 use crate::model::Family;
 

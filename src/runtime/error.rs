@@ -41,15 +41,15 @@ pub enum RuntimeError {
     },
     /// The program is a file without the execute bit.
     #[error("the program \"{program}\" of \"{application}\" is not executable")]
-    #[diagnostic(
-        code(drystone::runtime::not_executable),
-        help("say executable \"GLOB\" in its package's source, then lock and build again")
-    )]
+    #[diagnostic(code(drystone::runtime::not_executable))]
     NotExecutable {
         /// The application.
         application: Name,
         /// The path.
         program: TreePath,
+        /// What to do, which depends on where the program comes from.
+        #[help]
+        help: &'static str,
     },
     /// The program was built for another machine.
     #[error("the program \"{program}\" is a {format} program for {machine}, not for {platform}")]
@@ -176,7 +176,7 @@ pub enum RuntimeError {
     },
     /// A file of the application is no longer in the store.
     #[error(
-        "\"{path}\" cannot be placed: its content {blob} is missing from the store, removed by another program; an antivirus quarantine is the likely cause"
+        "\"{path}\" cannot be placed: its blob {blob} is missing from the store, removed by another program; an antivirus quarantine is the likely cause"
     )]
     #[diagnostic(
         code(drystone::runtime::content_missing),

@@ -178,6 +178,12 @@ fn find_program(inputs: &PlanInputs<'_>, path: &TreePath) -> Result<TreePath> {
         return Err(RuntimeError::NotExecutable {
             application: application.clone(),
             program: program.clone(),
+            help: match inputs.files {
+                Some(_) => "make the file executable (chmod +x), then build again",
+                None => {
+                    "say executable \"GLOB\" in its package's source, then lock and build again"
+                }
+            },
         });
     }
     let file = (inputs.reader)(blob, target.kind == Kind::Executable);

@@ -13,7 +13,9 @@ use crate::model::{Progress, TreeId};
 use super::Store;
 use super::error::{At, Result, StoreError};
 use super::format::Format;
-use super::layout::{DIRECTORIES, Layout, make_directories, make_directory, random_id};
+use super::layout::{
+    DIRECTORIES, KEPT_OUT_OF_GIT, Layout, make_directories, make_directory, random_id,
+};
 use super::listing;
 use super::lock_file::{self, Mode};
 use super::open::StoreOptions;
@@ -80,7 +82,7 @@ impl Store {
         for tree in self.incomplete_trees()? {
             let path = self.layout().tree(&tree);
             remove_tree(&path)?;
-            let detail = "a content that it names is not there";
+            let detail = "a blob that it names is not there";
             report.removed.push(Damage::new(DamageKind::Tree, &path, detail));
         }
         let stat = self.stat()?;
@@ -117,7 +119,8 @@ fn refuse_what_is_no_store(layout: &Layout) -> Result<()> {
             // Links are refused: they could lead out of the store.
             let there = layout.directory(name).symlink_metadata();
             there.is_ok_and(|it| {
-                (name == "format" && it.is_file()) || (DIRECTORIES.contains(&name) && it.is_dir())
+                (matches!(name, "format" | KEPT_OUT_OF_GIT) && it.is_file())
+                    || (DIRECTORIES.contains(&name) && it.is_dir())
             })
         });
         if !known {

@@ -127,10 +127,12 @@ pub enum StoreError {
     Interrupted { what: String },
 
     /// A blob that a tree names is not there.
-    #[error("the store has lost the content {blob} of \"{name}\"")]
+    #[error("the store has lost the blob {blob} of \"{name}\"")]
     #[diagnostic(
         code(drystone::store::blob_missing),
-        help("drystone store verify says what else is missing; drystone build brings it again")
+        help(
+            "\"drystone store verify\" says what else is missing; \"drystone build\" brings it again"
+        )
     )]
     BlobMissing { blob: BlobId, name: String },
 
@@ -139,7 +141,7 @@ pub enum StoreError {
     #[diagnostic(
         code(drystone::store::blob_damaged),
         help(
-            "drystone store verify says what else is damaged; drystone store repair brings it again"
+            "\"drystone store verify\" says what else is damaged, with --repair it brings it back"
         )
     )]
     BlobDamaged { path: PathBuf, reason: String },
@@ -153,7 +155,9 @@ pub enum StoreError {
     #[error("the tree {} is damaged: {reason}", path.display())]
     #[diagnostic(
         code(drystone::store::tree_damaged),
-        help("drystone store repair removes it, and drystone build makes it again")
+        help(
+            "\"drystone store verify --repair\" removes it, and \"drystone build\" makes it again"
+        )
     )]
     TreeDamaged { path: PathBuf, reason: String },
 

@@ -32,12 +32,14 @@ use super::unpacked;
 const PARTIAL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What gc is to do.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct GcOptions {
     /// Keep also what was asked for within this time.
     pub older_than: Option<Duration>,
     /// Only say what would be removed.
     pub dry_run: bool,
+    /// Generations and runtime directories that count as gone: a dry run of dropping them.
+    pub gone: BTreeSet<PathBuf>,
 }
 
 /// What gc did, or would do.
@@ -163,6 +165,10 @@ impl<'a> Collection<'a> {
     fn mark(&mut self) -> Result<()> {
         let mut holders: Vec<Holder> =
             holders::lasting(self.store.layout()).into_iter().collect::<Result<_>>()?;
+        let gone = |holder: &Holder| {
+            holder.path.parent().is_some_and(|path| self.options.gone.contains(path))
+        };
+        holders.retain(|holder| !gone(holder));
         holders.extend(holders::running(self.store.layout())?);
         let mut kept: BTreeMap<String, u64> = BTreeMap::new();
         for holder in &holders {

@@ -24,6 +24,9 @@ use super::error::At;
 use super::error::{Result, StoreError};
 use super::project::ProjectId;
 
+/// The file that keeps a store inside a project out of the project's repository.
+pub(super) const KEPT_OUT_OF_GIT: &str = ".gitignore";
+
 /// The directories at the top of a store.
 pub(super) const DIRECTORIES: [&str; 9] = [
     "archives",

@@ -65,7 +65,7 @@ pub use link::Placed;
 pub use locate::{Locate, Location, STORE_VARIABLE, register, register_in, user_data};
 pub use lock_file::interrupt;
 pub use open::{Store, StoreOptions};
-pub use project::{ProjectId, project_id};
+pub use project::{ProjectId, keep_out_of_git, project_id};
 pub use realised::Realised;
 pub use repair::Healed;
 pub use roots::{Root, roots_text};

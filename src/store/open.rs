@@ -11,7 +11,9 @@ use super::durability::Barrier;
 use super::error::{At, Result, StoreError};
 use super::filesystem;
 use super::format::Format;
-use super::layout::{DIRECTORIES, Layout, make_directories, make_directory, random_id};
+use super::layout::{
+    DIRECTORIES, KEPT_OUT_OF_GIT, Layout, make_directories, make_directory, random_id,
+};
 use super::link::{Degradations, LinkLimit};
 use super::lock_file::{self, Mode};
 use super::owner;
@@ -224,7 +226,7 @@ fn check_unused(root: &Path) -> Result<()> {
     };
     for entry in entries {
         let name = entry.at("list", root)?.file_name();
-        if name == "format" {
+        if name == "format" || name == KEPT_OUT_OF_GIT {
             continue; // Another process made the store just now.
         }
         let Some(name) = name.to_str().filter(|name| DIRECTORIES.contains(name)) else {

@@ -13,7 +13,7 @@ use crate::model::NoProgress;
 
 use super::durability;
 use super::error::{At, Result, StoreError};
-use super::layout::{is_base32, make_directory, random_id};
+use super::layout::{KEPT_OUT_OF_GIT, is_base32, make_directory, random_id};
 use super::lock_file::{self, Mode};
 
 /// A random id that names a project inside a store: 16 characters of base32.
@@ -85,10 +85,12 @@ fn read(directory: &Path) -> Result<Option<(ProjectId, String)>> {
         }
         Err(error) => return Err(StoreError::io("read", &path, error)),
     };
-    let text: Option<Text> = serde_json::from_slice(&bytes).ok();
-    Ok(text
-        .filter(|text| text.format == 1)
-        .and_then(|text| Some((ProjectId::from_text(&text.id)?, text.directory))))
+    let Ok(text) = serde_json::from_slice::<Text>(&bytes) else { return Ok(None) };
+    if text.format != 1 {
+        let reason = format!("its format {} is not known to this drystone; update it", text.format);
+        return Err(StoreError::Registration { path, reason });
+    }
+    Ok(ProjectId::from_text(&text.id).map(|id| (id, text.directory)))
 }
 
 /// Whether the project of this id still lies where the file says: then this one is a copy of it.
@@ -102,8 +104,9 @@ fn is_copy_of(id: &ProjectId, recorded: &str) -> bool {
     }
 }
 
-fn keep_out_of_git(own: &Path) -> Result<()> {
-    let path = own.join(".gitignore");
+/// Keeps a directory inside a project out of the project's repository, whatever it holds.
+pub fn keep_out_of_git(own: &Path) -> Result<()> {
+    let path = own.join(KEPT_OUT_OF_GIT);
     match durability::create_new(&path, 0o644) {
         Ok(mut file) => io::Write::write_all(&mut file, b"*\n").at("write", &path),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

@@ -48,6 +48,12 @@ struct Staged {
     number: Option<u64>,
 }
 
+/// The text of a tree or a record: where it lies, and where it is to lie.
+struct StagedText {
+    path: PathBuf,
+    target: PathBuf,
+}
+
 /// Contents being staged. A [`Sink`] for unpacking.
 pub struct Staging<'store> {
     store: &'store Store,
@@ -124,7 +130,7 @@ impl<'store> Staging<'store> {
                 committed.new_bytes += staged.size;
             }
         }
-        for (path, target) in staged_texts {
+        for StagedText { path, target } in staged_texts {
             durability::rename_over(&path, &target).at("put in place", &target)?;
         }
         Ok(committed)
@@ -137,7 +143,7 @@ impl<'store> Staging<'store> {
         &self,
         trees: &[&'t Tree],
         unpacked: &[UnpackRecord],
-    ) -> Result<(Vec<(PathBuf, PathBuf)>, Vec<&'t Tree>)> {
+    ) -> Result<(Vec<StagedText>, Vec<&'t Tree>)> {
         let layout = self.store.layout();
         let ids: Vec<TreeId> = trees.iter().map(|tree| tree.id()).collect();
         let records = unpacked.iter().map(|record| Root::Unpacked(record.key));
@@ -149,7 +155,7 @@ impl<'store> Staging<'store> {
             }
             let path = self.path(self.next_number());
             self.write_text(&path, &text).at("write", &path)?;
-            staged.push((path, target));
+            staged.push(StagedText { path, target });
             Ok(true)
         };
         for (tree, id) in trees.iter().zip(&ids) {

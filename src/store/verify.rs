@@ -75,13 +75,21 @@ pub struct Damage {
     pub touches: Vec<String>,
 }
 
+/// How many of those that need something damaged a line names.
+const SHOWN: usize = 3;
+
 impl std::fmt::Display for Damage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.path.display(), self.detail)?;
         if self.touches.is_empty() {
             return Ok(());
         }
-        write!(f, "; needed by {}", self.touches.join(", "))
+        let (shown, rest) = self.touches.split_at(self.touches.len().min(SHOWN));
+        write!(f, "; needed by {}", shown.join(", "))?;
+        match rest.len() {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
     }
 }
 

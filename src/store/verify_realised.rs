@@ -140,7 +140,7 @@ impl Comparison<'_> {
         let source = metadata(&self.store.layout().blob(&blob, executable))?;
         if source.is_some_and(|source| is_same_file(&source, &there)) {
             let wrong = self.wrong.contains(&(blob, executable && cfg!(unix)));
-            return Ok(wrong.then(|| format!("it is a link to the damaged content {blob}")));
+            return Ok(wrong.then(|| format!("it is a link to the damaged blob {blob}")));
         }
         if !self.options.quick {
             match hash_file(&path, buffer, &NoProgress) {

@@ -18,9 +18,10 @@ pub struct TerminalProgress {
 }
 
 impl TerminalProgress {
-    /// Draws on stderr if it is a terminal and `quiet` is not asked for.
-    pub fn new(quiet: bool) -> Self {
-        let draws = !quiet && std::io::stderr().is_terminal();
+    /// Draws bars on stderr if it is a terminal and a person reads the answer; says notes unless
+    /// `quiet` is asked for.
+    pub fn new(quiet: bool, json: bool) -> Self {
+        let draws = !quiet && !json && std::io::stderr().is_terminal();
         Self { bars: draws.then(MultiProgress::new), quiet }
     }
 }

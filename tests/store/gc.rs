@@ -146,7 +146,8 @@ fn what_was_used_lately_and_downloads_under_way_stay() {
     }
     let store = scratch.store();
     let held = store.download("held", &NoProgress).expect("a place");
-    let options = GcOptions { older_than: Some(Duration::from_secs(500_000)), dry_run: false };
+    let older_than = Some(Duration::from_secs(500_000));
+    let options = GcOptions { older_than, ..GcOptions::default() };
     let report = gc(&store, options);
     let expected = Removed { blobs: 1, trees: 1, archives: 1, partial: 1, ..Removed::default() };
     assert_eq!(report.removed, expected);

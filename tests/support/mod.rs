@@ -57,7 +57,7 @@ impl Sandbox {
 
     /// Writes the greeting stack's manifest, with this version of the greeting.
     pub fn manifest(&self, greeting: &str) {
-        self.write("env.kdl", &self.manifest_text(greeting));
+        self.write("env.kdl", self.manifest_text(greeting));
     }
 
     /// The greeting stack's manifest.

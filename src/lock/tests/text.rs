@@ -118,7 +118,16 @@ fn merges_newer_formats_and_hostile_text_are_told_apart() {
     let merged = text.replacen("contents", "<<<<<<< HEAD\ncontents", 1);
     assert!(matches!(read(&merged, "a"), Err(LockError::BadlyMerged { line: 6, .. })));
     let newer = text.replacen("format 1", "format 2", 1);
-    assert!(matches!(read(&newer, "a"), Err(LockError::Newer { found: 2, known: 1, .. })));
+    assert!(matches!(
+        read(&newer, "a"),
+        Err(LockError::Newer { what: "format", found: 2, known: 1, .. })
+    ));
+    let mut lock = golden();
+    lock.unpack_rules = 2;
+    assert!(matches!(
+        read(&write(&lock), "a"),
+        Err(LockError::Newer { what: "unpack rules", found: 2, known: 1, .. })
+    ));
     let deep = format!("{}\nformat 1\n{}", crate::lock::write::FIRST_LINE, "a {".repeat(100_000));
     assert!(refused(&deep).contains("nested too deep"));
     let comments =

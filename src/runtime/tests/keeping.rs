@@ -1,4 +1,4 @@
-//! Which runtime directories stay, which go, and what is said of changed files.
+//! Which runtime directories stay after a run, and what listing and removing them does.
 
 use std::os::unix::fs::PermissionsExt;
 

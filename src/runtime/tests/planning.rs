@@ -1,4 +1,4 @@
-//! What a plan says of an application, and what keeps one from being made.
+//! What a plan holds: files, overlays, the import closure, search paths.
 
 use super::super::*;
 use super::{World, application, overlay, path, tree};

@@ -1,4 +1,4 @@
-//! Runs with scripts as programs: arguments, streams, exit statuses, leases.
+//! Real programs in runtime directories: what they are given, and what they leave.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;

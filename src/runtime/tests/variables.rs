@@ -1,4 +1,4 @@
-//! Which variables a process gets, and with which values.
+//! The variables of a process: the base, templates, and the order they take effect in.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
