@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::fetch::section;
 use super::project::{Project, choose_platform};
-use super::{Error, Result, Settings};
+use super::{Result, Settings};
 use crate::lock::LockedPlatform;
 use crate::model::{Name, Platform};
 
@@ -43,10 +43,7 @@ pub fn graph(settings: &Settings, platform: Option<Platform>) -> Result<GraphRep
     let project = Project::find(settings)?;
     let manifest = project.manifest()?;
     let environment = project.environment(&manifest)?;
-    let lock = project.existing_lock(&environment.name)?.ok_or_else(|| Error::LockMissing {
-        environment: environment.name.clone(),
-        path: project.lock_name(&environment.name),
-    })?;
+    let lock = project.required_lock(&environment.name)?;
     let platform = choose_platform(environment, platform)?;
     let section = section(&lock, platform)?;
     let mut lines = Vec::new();

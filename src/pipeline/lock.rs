@@ -84,9 +84,7 @@ pub fn check_lock(settings: &Settings) -> Result<LockReport> {
     let mut locks = Vec::new();
     for environment in project.environments(&manifest)? {
         let path = project.lock_name(&environment.name);
-        let Some(lock) = project.existing_lock(&environment.name)? else {
-            return Err(Error::LockMissing { environment: environment.name.clone(), path });
-        };
+        let lock = project.required_lock(&environment.name)?;
         let how = disagreements(&manifest, environment, &lock)?;
         if !how.is_empty() {
             return Err(Error::LockDisagrees { path, how });

@@ -158,6 +158,14 @@ impl<'a> Project<'a> {
         Ok(lock::load(&lock::lock_path(&self.directory, environment))?)
     }
 
+    /// The lock of an environment; without one that is an error.
+    pub fn required_lock(&self, environment: &Name) -> Result<Lock> {
+        self.existing_lock(environment)?.ok_or_else(|| Error::LockMissing {
+            environment: environment.clone(),
+            path: self.lock_name(environment),
+        })
+    }
+
     /// How a lock's path reads in messages: relative to the project, with `/`.
     pub fn lock_name(&self, environment: &Name) -> String {
         format!("lockfiles/{environment}.lock.kdl")

@@ -26,10 +26,7 @@ pub fn why(settings: &Settings, what: &str, platform: Option<Platform>) -> Resul
     let project = Project::find(settings)?;
     let manifest = project.manifest()?;
     let environment = project.environment(&manifest)?;
-    let lock = project.existing_lock(&environment.name)?.ok_or_else(|| Error::LockMissing {
-        environment: environment.name.clone(),
-        path: project.lock_name(&environment.name),
-    })?;
+    let lock = project.required_lock(&environment.name)?;
     let section = section(&lock, choose_platform(environment, platform)?)?;
     let named = what.parse::<Name>().ok();
     if let Some(name) = named.filter(|name| is_node(section, name)) {
