@@ -44,6 +44,17 @@ fn a_manifest_in_another_encoding() {
 }
 
 #[test]
+fn a_line_of_ten_thousand_bytes() {
+    let sandbox = Sandbox::new();
+    sandbox.write("env.kdl", "environment \"a\" { ".to_owned() + &"colour 1;".repeat(2000) + "}");
+    let said = sandbox.fail(&["lock"]);
+    assert!(said.lines().all(|line| line.len() < 400), "{said}");
+    sandbox.write("env.kdl", "a{".repeat(5000));
+    let said = sandbox.fail(&["lock"]);
+    assert!(said.lines().all(|line| line.len() < 400), "{said}");
+}
+
+#[test]
 fn a_huge_number() {
     let sandbox = Sandbox::greeting();
     let manifest = sandbox.read("env.kdl").replacen("size ", "size 9999999999999999999999", 1);

@@ -63,6 +63,24 @@ impl Complaint {
     }
 }
 
+/// The longest line that is drawn, in bytes: longer ones would flood the screen.
+const LONGEST_LINE: usize = 400;
+
+impl Complaint {
+    /// Whether the lines around it can be shown; a message says all that matters without them.
+    fn is_drawable(&self) -> bool {
+        let text = self.place.file.named.inner().as_bytes();
+        let at = self.place.span.offset().min(text.len());
+        let line_break = |byte: &u8| *byte == b'\n';
+        let before = text[..at].iter().rev();
+        let start = at - before.clone().position(line_break).unwrap_or(at);
+        let above = text[..start.saturating_sub(1)].iter().rev().position(line_break);
+        let first = above.map_or(0, |back| start.saturating_sub(1) - back);
+        let mut lines = text[first..].split(|byte| *byte == b'\n').take(3);
+        lines.all(|line| line.len() <= LONGEST_LINE)
+    }
+}
+
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -81,7 +99,7 @@ impl Diagnostic for Complaint {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(&self.place.file.named)
+        self.is_drawable().then_some(&self.place.file.named as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
