@@ -134,6 +134,10 @@ package "wait" {{
 
     #[test]
     fn ctrl_c_ends_the_program_and_leaves_no_directory_in_use() {
+        // Heeded also where whoever started the tests ignores it, as shells do in the background.
+        let always = std::sync::Arc::new(true.into());
+        signal_hook::flag::register_conditional_default(signal_hook::consts::SIGINT, always)
+            .expect("registered");
         let sandbox = waiting();
         let mut run = sandbox
             .command()

@@ -34,7 +34,17 @@ fn helper() {
     std::process::exit(outcome.status);
 }
 
+/// Signals end the programs started from here, also where whoever started the tests ignores them,
+/// as shells do in the background: a caught signal has its default way again after exec.
+fn heed_signals() {
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        let always = std::sync::Arc::new(true.into());
+        signal_hook::flag::register_conditional_default(signal, always).expect("registered");
+    }
+}
+
 fn start(place: &Path) -> (Child, Pid) {
+    heed_signals();
     let mut helper = Process::new(std::env::current_exe().expect("this program"));
     helper.args(["--exact", "runtime::tests::signals::helper"]).env(WHERE, place);
     helper.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
