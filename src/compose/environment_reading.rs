@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::ComposeError;
+use super::environment_text::FORMAT;
+use super::error::ComposeError;
 use crate::manifest::{Placement, Variable, VariableAction};
 use crate::model::{Name, Platform};
-
-/// Where the text lies inside an environment.
-pub const ENVIRONMENT_TEXT: &str = ".drystone/environment.json";
 
 /// What the text says that starting a process needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +48,7 @@ impl DescribedEnvironment {
     pub fn read(text: &[u8]) -> Result<Self, ComposeError> {
         let document: Document = serde_json::from_slice(text)
             .map_err(|error| ComposeError::Description(error.to_string()))?;
-        if document.format != super::environment_text::FORMAT {
+        if document.format != FORMAT {
             let format = document.format;
             return Err(ComposeError::Description(format!("its format {format} is a newer one")));
         }
@@ -93,7 +91,7 @@ fn variable(line: VariableLine) -> Result<Variable, ComposeError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DescribedPackage, EnvironmentText};
+    use super::super::environment_text::{DescribedPackage, ENVIRONMENT_TEXT, EnvironmentText};
     use super::*;
     use crate::model::NodeId;
 

@@ -10,11 +10,13 @@ use serde::Serialize;
 use crate::manifest::{Placement, Variable, VariableAction};
 use crate::model::{Name, NodeId, Platform, Version};
 
-use super::environment_reading::ENVIRONMENT_TEXT;
 use super::error::ComposeError;
 use super::merge::Text;
 
 pub(super) const FORMAT: u32 = 1;
+
+/// Where the text lies inside an environment.
+pub const ENVIRONMENT_TEXT: &str = ".drystone/environment.json";
 
 /// What the text says of an environment.
 #[derive(Debug, Clone, Copy)]

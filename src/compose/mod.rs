@@ -21,8 +21,8 @@ pub use difference::{
     EnvironmentDiff, FileAt, FileChange, PackageAt, PackageChange, PackageIdentity, Side,
     difference,
 };
-pub use environment_reading::{DescribedEnvironment, ENVIRONMENT_TEXT};
-pub use environment_text::{DescribedPackage, EnvironmentText};
+pub use environment_reading::DescribedEnvironment;
+pub use environment_text::{DescribedPackage, ENVIRONMENT_TEXT, EnvironmentText};
 pub use error::{Collision, ComposeError, Holder, IdleOverride, RefusedPath};
 pub use merge::{Composed, Elsewhere, Part, Text, Warning, compose};
 pub use path_budget::{
