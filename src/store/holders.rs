@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::error::Result;
+use super::error::{Result, StoreError};
 use super::layout::Layout;
 use super::listing::directories;
 use super::lock_file;
@@ -29,7 +29,11 @@ pub(super) fn lasting(layout: &Layout) -> Vec<Result<Holder>> {
             let of = format!("{environment} (project {project})");
             add(&mut found, &path, format!("the registered lock of {of}"));
             for (generation, path) in or_error(directories(&path), &mut found) {
-                add(&mut found, &path, format!("generation {generation} of {of}"));
+                // One that is being written or removed has another name, and needs nothing: what it
+                // will need is kept by the process that writes it.
+                if !generation.is_empty() && generation.bytes().all(|byte| byte.is_ascii_digit()) {
+                    add(&mut found, &path, format!("generation {generation} of {of}"));
+                }
             }
         }
     }
@@ -41,7 +45,16 @@ pub(super) fn lasting(layout: &Layout) -> Vec<Result<Holder>> {
                 let name = format!(
                     "the {state} runtime directory {runtime} of {application} (project {project})"
                 );
+                let before = found.len();
                 add(&mut found, &path, name);
+                // Nothing of it was ever synced, so a crash may have left any bytes; and what it
+                // holds are links of its own, which need no name in the store.
+                if !live && found.get(before).is_some_and(Result::is_err) {
+                    found.truncate(before);
+                }
+                if let Some(Ok(holder)) = found.get_mut(before) {
+                    holder.strict = live;
+                }
             }
         }
     }
@@ -49,14 +62,17 @@ pub(super) fn lasting(layout: &Layout) -> Vec<Result<Holder>> {
 }
 
 /// The processes that use the store now. To be called under the exclusive gc lock, which keeps
-/// them from adding roots.
+/// them from adding roots, and before [`lasting`]: a process that ends meanwhile has written its
+/// generation or runtime directory by then.
 pub(super) fn running(layout: &Layout) -> Result<Vec<Holder>> {
     let mut found = Vec::new();
     for id in session_ids(layout)? {
         let path = roots_path(layout, &id);
-        if lock_file::is_held(&lock_path(layout, &id))? && path.symlink_metadata().is_ok() {
+        if lock_file::is_held(&lock_path(layout, &id))?
+            && let Some(roots) = read_if_there(&path)?
+        {
             let name = "a drystone that is running now".to_owned();
-            found.push(Holder { name, roots: read_roots(&path)?, path, strict: false });
+            found.push(Holder { name, roots, path, strict: false });
         }
     }
     Ok(found)
@@ -64,9 +80,23 @@ pub(super) fn running(layout: &Layout) -> Result<Vec<Holder>> {
 
 fn add(found: &mut Vec<Result<Holder>>, directory: &Path, name: String) {
     let path = directory.join("roots");
-    if path.symlink_metadata().is_ok() {
-        let holder = read_roots(&path).map(|roots| Holder { name, path, roots, strict: true });
-        found.push(holder);
+    match read_if_there(&path) {
+        Ok(None) => {}
+        Ok(Some(roots)) => found.push(Ok(Holder { name, path, roots, strict: true })),
+        Err(error) => found.push(Err(error)),
+    }
+}
+
+/// The roots in a file; none where it is gone, perhaps since a moment ago.
+fn read_if_there(path: &Path) -> Result<Option<Vec<Root>>> {
+    let is_gone = || -> Result<bool> { Ok(super::verify::metadata(path)?.is_none()) };
+    if is_gone()? {
+        return Ok(None);
+    }
+    match read_roots(path) {
+        Ok(roots) => Ok(Some(roots)),
+        Err(StoreError::Roots { .. }) if is_gone()? => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -47,11 +47,20 @@ impl Drop for HeldLock {
 
 /// Opens the file of a lock, making it if there is none.
 fn open(path: &Path) -> Result<File> {
+    super::retry::retried(|| opening(true).open(path)).at("open the lock", path)
+}
+
+/// How the file of a lock is opened: never through a link, which may have come with a clone and
+/// would have a file made wherever it leads.
+fn opening(create: bool) -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
+    options.read(true).write(true).create(create).truncate(false);
     #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    super::retry::retried(|| options.open(path)).at("open the lock", path)
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600).custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    }
+    options
 }
 
 fn try_lock(file: &File, mode: Mode, path: &Path) -> Result<bool> {
@@ -73,10 +82,11 @@ pub(super) fn try_acquire(path: &Path, mode: Mode) -> Result<Option<HeldLock>> {
     Ok(try_lock(&file, mode, path)?.then_some(HeldLock { holder: None, _file: file }))
 }
 
-/// Whether somebody holds this lock. A file that is gone is held by nobody.
+/// Whether somebody holds this lock exclusively. A file that is gone is held by nobody. Looks with
+/// a shared lock, so that two who look are not taken for somebody who holds it.
 pub(super) fn is_held(path: &Path) -> Result<bool> {
-    match OpenOptions::new().read(true).write(true).open(path) {
-        Ok(file) => Ok(!try_lock(&file, Mode::Exclusive, path)?),
+    match opening(false).open(path) {
+        Ok(file) => Ok(!try_lock(&file, Mode::Shared, path)?),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(StoreError::io("open the lock", path, error)),
     }
