@@ -242,9 +242,12 @@ fn refusal(
     if top.len() == RESERVED.len() && Key::new(family, top) == *reserved {
         return Some(format!("lies in \"{RESERVED}/\", which is drystone's own"));
     }
+    // Placing may have made it longer than file systems, and the text of a tree, take.
+    if path.as_str().len() > 4096 {
+        return Some("has more than 4,096 bytes".to_owned());
+    }
     if family == Family::Unix {
-        // Placing may have made it longer than file systems take.
-        return (path.as_str().len() > 4096).then(|| "has more than 4,096 bytes".to_owned());
+        return None;
     }
     if kind == Kind::Link || kind == Kind::Executable {
         return Some("is of a kind that trees for Windows do not have".to_owned());

@@ -259,6 +259,16 @@ fn the_reserved_directory_and_names_that_windows_refuses_are_told_together() {
 }
 
 #[test]
+fn a_path_that_placing_makes_longer_than_a_tree_holds_is_refused_everywhere() {
+    let long = format!("{}x", "0123456789/".repeat(370));
+    for platform in [LINUX, WINDOWS] {
+        let packages = [("a", "a/b/0123456789/0123456789/0123456789", tree(&[(&long, "1")]))];
+        let refused = composed(&packages, platform, &[]);
+        assert!(matches!(refused, Err(ComposeError::Refused { .. })), "{platform}");
+    }
+}
+
+#[test]
 fn the_environment_s_text_is_in_the_tree_and_the_same_everywhere() {
     let packages = BTreeMap::from([(
         name("zluda"),

@@ -8,7 +8,8 @@ use miette::NamedSource;
 use super::error::LockError;
 use super::model::Lock;
 use super::read_v1;
-use super::write::{FORMAT, write};
+use super::write::{FIRST_LINE, FORMAT, write};
+use crate::manifest::masked;
 use crate::model::UNPACK_RULES;
 
 /// Deeper than any lock; the KDL parser overflows the stack far above it.
@@ -71,7 +72,7 @@ fn conflict_marker(text: &str, file: &str) -> Option<LockError> {
     Some(LockError::BadlyMerged {
         file: file.to_owned(),
         line,
-        text: Arc::new(NamedSource::new(file, text.to_owned())),
+        text: Arc::new(NamedSource::new(file, masked(text))),
         at: (at, length).into(),
     })
 }
@@ -84,7 +85,10 @@ fn header_number(text: &str, name: &str) -> Option<u64> {
 
 /// Refuses what no lock holds outside of strings, before the parser sees it.
 fn scan(text: &str) -> Result<(), Fault> {
-    let body = text.find('\n').map_or(text.len(), |end| end + 1);
+    if text.lines().next() != Some(FIRST_LINE) {
+        return Err(Fault::new(0, "its first line is not as drystone writes it"));
+    }
+    let body = FIRST_LINE.len();
     let mut depth = 0usize;
     let mut chars = text[body..].char_indices();
     while let Some((at, c)) = chars.next() {
@@ -165,8 +169,8 @@ fn damaged(text: String, file: &str, fault: Fault) -> LockError {
         file: file.to_owned(),
         place,
         line: number,
-        reason: fault.reason,
+        reason: masked(&fault.reason),
         at: (at, length).into(),
-        text: Arc::new(NamedSource::new(file, text)),
+        text: Arc::new(NamedSource::new(file, masked(&text))),
     }
 }

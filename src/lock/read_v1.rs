@@ -216,10 +216,7 @@ fn decode_provides(facts: &Facts<'_>) -> Result<Vec<Provided>> {
 
 fn decode_url(node: &KdlNode) -> Result<SourceUrl> {
     let [text] = strings(node)?;
-    match text.strip_prefix("file:") {
-        Some(path) => Ok(SourceUrl::File(path.to_owned())),
-        None => parse(node, text).map(SourceUrl::Web),
-    }
+    parse(node, text)
 }
 
 fn decode_placement(node: &KdlNode) -> Result<Placement> {

@@ -39,30 +39,40 @@ fn is_secret(name: &str) -> bool {
     SECRETS.contains(&name.as_str()) || name.ends_with("token") || name.ends_with("signature")
 }
 
+/// The longest name of a parameter that is looked at.
+const LONGEST_NAME: usize = 64;
+
 /// The text with the secrets of its URLs masked byte for byte, so that places stay the same.
-pub(super) fn masked(text: &str) -> String {
+pub fn masked(text: &str) -> String {
     let mut masked = text.to_owned();
+    let mut hide = |from: usize, to: usize| masked.replace_range(from..to, &"*".repeat(to - from));
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'');
+    let mut looked_at = 0;
     for (at, _) in text.match_indices("://") {
         let begin = at + 3;
-        let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'');
-        let length = text[begin..].find(ends).unwrap_or(text.len() - begin);
-        let url = &text[begin..begin + length];
-        let authority = url.find(['/', '?', '#']).unwrap_or(url.len());
-        let mut hide = |from: usize, to: usize| {
-            let stars = "*".repeat(to - from);
-            masked.replace_range(begin + from..begin + to, &stars);
-        };
-        if let Some(end) = url[..authority].rfind('@') {
-            hide(0, end);
+        let rest = &text[begin..];
+        let after_host = |c: char| ends(c) || matches!(c, '/' | '?' | '#');
+        let authority = &rest[..rest.find(after_host).unwrap_or(rest.len())];
+        if let Some(end) = authority.rfind('@') {
+            hide(begin, begin + end);
         }
+        // The parameters of a URL inside another were looked at with those of the outer one.
+        if begin < looked_at {
+            continue;
+        }
+        let url = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        looked_at = begin + url.len();
+        let mut hidden = 0;
         for (at, _) in url.match_indices(['?', '&']) {
-            let parameter = &url[at + 1..];
-            let parameter = &parameter[..parameter.find(['&', '#']).unwrap_or(parameter.len())];
-            if let Some((name, value)) = parameter.split_once('=')
-                && is_secret(name)
-            {
-                let from = at + 1 + name.len() + 1;
-                hide(from, from + value.len());
+            if at < hidden {
+                continue;
+            }
+            let name_length = url[at + 1..].bytes().take(LONGEST_NAME).position(|b| b == b'=');
+            let Some(value) = name_length.map(|length| at + 1 + length + 1) else { continue };
+            if is_secret(&url[at + 1..value - 1]) {
+                let end = url[value..].find(['&', '#']).map_or(url.len(), |end| value + end);
+                hide(begin + value, begin + end);
+                hidden = end;
             }
         }
     }
@@ -101,6 +111,15 @@ pub(super) fn source_url(text: &str) -> Result<SourceUrl, Refusal> {
         });
     }
     Ok(SourceUrl::Web(url))
+}
+
+/// What may stand in a manifest, wherever it is read again: a lock comes with a clone as well.
+impl std::str::FromStr for SourceUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        source_url(text).map_err(|refusal| refusal.message)
+    }
 }
 
 fn file(path: &str) -> Result<SourceUrl, Refusal> {
@@ -173,6 +192,22 @@ mod tests {
             masked("url \"https://me:pw@host/x?a=1&token=ab&b=2\" \"https://é@h/\""),
             "url \"https://*****@host/x?a=1&token=**&b=2\" \"https://**@h/\""
         );
+    }
+
+    #[test]
+    fn secrets_of_urls_inside_urls_are_masked_too() {
+        assert_eq!(
+            masked("https://a/?u=https://me:pw@b/?sig=x&token=https://c?d#e"),
+            "https://a/?u=https://*****@b/?sig=*&token=***********#e"
+        );
+    }
+
+    #[test]
+    fn masking_takes_time_in_proportion_to_the_text() {
+        for part in ["://", "?", "?sig=", "&a", "://?token=@"] {
+            let text = format!("https://a/{}", part.repeat(500_000));
+            assert_eq!(masked(&text).len(), text.len());
+        }
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub use environment::{
 pub use error::ManifestError;
 pub use inputs::{InputFile, inputs_digest};
 pub use load::{CatalogueFile, Manifest, decode_catalogue, load, load_catalogue};
+pub use location::masked;
 pub use package::{
     HostDescription, HostRoot, Package, PackageVersion, Placement, Provided, Requirement, Source,
     SourceUrl,

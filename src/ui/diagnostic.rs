@@ -9,9 +9,7 @@ use textwrap::WordSeparator;
 /// a path can be copied.
 pub fn install_diagnostics() {
     let installed = miette::set_hook(Box::new(|_| {
-        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || !std::io::IsTerminal::is_terminal(&std::io::stderr());
-        if plain {
+        if is_plain() {
             let theme = GraphicalTheme::unicode_nocolor();
             return Box::new(
                 GraphicalReportHandler::new_themed(theme)
@@ -25,6 +23,12 @@ pub fn install_diagnostics() {
         Box::new(options.word_separator(WordSeparator::AsciiSpace).break_words(false).build())
     }));
     debug_assert!(installed.is_ok(), "the hook is installed once");
+}
+
+/// Whether diagnostics are printed without colours.
+pub(super) fn is_plain() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || !std::io::IsTerminal::is_terminal(&std::io::stderr())
 }
 
 /// An error in JSON: `{ "error": … }`, its causes from the outermost to the innermost.

@@ -4,6 +4,7 @@
 //! whether the command succeeded or not.
 
 mod diagnostic;
+mod harmless;
 mod output;
 mod progress;
 mod table;

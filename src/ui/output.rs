@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::diagnostic;
+use super::harmless::{harmless, harmless_coloured, harmless_json};
 
 /// Where a command's results go, and in which form.
 #[derive(Debug, Clone, Copy)]
@@ -22,34 +23,41 @@ impl Output {
         document: &T,
         text: impl FnOnce(&mut String),
     ) -> io::Result<()> {
-        let mut answer = String::new();
         if self.json {
-            answer = serde_json::to_string_pretty(document)?;
-            answer.push('\n');
-        } else {
-            text(&mut answer);
+            return print_json(document);
         }
-        print(&answer)
+        let mut answer = String::new();
+        text(&mut answer);
+        print(&harmless(&answer))
     }
 
     /// Prints an error: a document on stdout when JSON is asked for, else a diagnostic on stderr.
     pub fn error(&self, error: &miette::Report) -> io::Result<()> {
         if self.json {
-            let mut answer = serde_json::to_string_pretty(&diagnostic::document(error.as_ref()))?;
-            answer.push('\n');
-            return print(&answer);
+            return print_json(&diagnostic::document(error.as_ref()));
         }
         let rendered = format!("{error:?}");
-        writeln!(io::stderr(), "{}", rendered.trim_end())
+        let rendered = rendered.trim_end();
+        let shown = match diagnostic::is_plain() {
+            true => harmless(rendered),
+            false => harmless_coloured(rendered),
+        };
+        writeln!(io::stderr(), "{shown}")
     }
 
     /// Says one line to people, on stderr.
     pub fn note(&self, line: &str) {
         if !self.quiet {
             // A closed stderr leaves nobody to tell.
-            let _closed = writeln!(io::stderr(), "{line}");
+            let _closed = writeln!(io::stderr(), "{}", harmless(line));
         }
     }
+}
+
+fn print_json<T: Serialize>(document: &T) -> io::Result<()> {
+    let mut answer = serde_json::to_string_pretty(document)?;
+    answer.push('\n');
+    print(&harmless_json(&answer))
 }
 
 /// Writes to stdout; a reader that went away (`drystone … | head`) is no error.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
+use super::harmless::harmless;
 use crate::model::{NoProgress, Progress, Task};
 
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -31,7 +32,7 @@ impl Progress for TerminalProgress {
         let Some(bars) = &self.bars else { return Box::new(NoProgress) };
         Box::new(Bar {
             bars: bars.clone(),
-            label: label.to_owned(),
+            label: harmless(label).into_owned(),
             started: Instant::now(),
             done: AtomicU64::new(0),
             length: Mutex::new(length),
@@ -45,7 +46,7 @@ impl Progress for TerminalProgress {
         }
         let say = || {
             // A closed stderr leaves nobody to tell.
-            let _closed = writeln!(std::io::stderr(), "{line}");
+            let _closed = writeln!(std::io::stderr(), "{}", harmless(line));
         };
         match &self.bars {
             Some(bars) => bars.suspend(say),

@@ -67,7 +67,10 @@ impl<'a> Assembly<'a> {
                 }),
             };
         };
-        let path = self.placing.place(&archive);
+        let path = self
+            .placing
+            .place(&archive)
+            .map_err(|reason| Problem::Name { entry: name.escape_debug().to_string(), reason })?;
         let directory = matches!(what, What::Directory);
         if let Some(path) = &path {
             self.insert(path.clone(), Item { archive: archive.clone(), what })?;
@@ -100,8 +103,9 @@ impl<'a> Assembly<'a> {
         }
     }
 
-    /// Places a hard link: the same content, or the same link, under another name.
-    pub(super) fn place_hard_link(&mut self, name: &str, target: &str) -> Result<(), Problem> {
+    /// Places a hard link: the same content, or the same link, under another name. Gives the bytes
+    /// that the tree grows by.
+    pub(super) fn place_hard_link(&mut self, name: &str, target: &str) -> Result<u64, Problem> {
         let refused = |reason| Problem::HardLink {
             entry: name.to_owned(),
             target: target.to_owned(),
@@ -118,7 +122,8 @@ impl<'a> Assembly<'a> {
         let kept = self.place(name, content.clone().unwrap_or(What::File(None)))?;
         match (content, kept) {
             (None, Some(_)) => Err(refused("which the options leave out")),
-            _ => Ok(()),
+            (Some(What::File(Some(content))), Some(_)) => Ok(content.size),
+            _ => Ok(0),
         }
     }
 

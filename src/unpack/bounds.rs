@@ -21,6 +21,8 @@ pub(super) struct Bounds {
     packed: u64,
     check_ratio: bool,
     unpacked: AtomicU64,
+    linked: AtomicU64,
+    passed: AtomicU64,
 }
 
 impl Bounds {
@@ -31,6 +33,8 @@ impl Bounds {
             packed,
             check_ratio: limit.is_none(),
             unpacked: AtomicU64::new(0),
+            linked: AtomicU64::new(0),
+            passed: AtomicU64::new(0),
         }
     }
 
@@ -45,10 +49,31 @@ impl Bounds {
         self.check(self.unpacked.load(Ordering::Relaxed).saturating_add(bytes))
     }
 
+    /// Counts bytes that the tree has once more under another name, without being written again.
+    pub(super) fn link(&self, bytes: u64) -> Result<(), Problem> {
+        self.linked.fetch_add(bytes, Ordering::Relaxed);
+        self.foresee(0)
+    }
+
+    /// Counts bytes of the archive that land nowhere: decompressing them is work all the same. What
+    /// the source says of its tree says nothing of them.
+    pub(super) fn pass(&self, bytes: u64) -> Result<(), Problem> {
+        let passed = self.passed.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        let limit = self.limit.max(MAX_UNPACKED);
+        if passed > limit {
+            return Err(Problem::TooLarge { limit });
+        }
+        self.check_ratio(passed)
+    }
+
     fn check(&self, unpacked: u64) -> Result<(), Problem> {
-        if unpacked > self.limit {
+        if unpacked.saturating_add(self.linked.load(Ordering::Relaxed)) > self.limit {
             return Err(Problem::TooLarge { limit: self.limit });
         }
+        self.check_ratio(unpacked)
+    }
+
+    fn check_ratio(&self, unpacked: u64) -> Result<(), Problem> {
         if self.check_ratio && unpacked > RATIO_FROM && unpacked / MAX_RATIO > self.packed {
             return Err(Problem::Ratio { unpacked, packed: self.packed, limit: MAX_RATIO });
         }

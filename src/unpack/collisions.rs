@@ -21,13 +21,15 @@ fn with_ancestors(path: &TreePath) -> impl Iterator<Item = &str> {
     std::iter::once(path.as_str()).chain(path.ancestors())
 }
 
-/// Says which names look the same and are not. Plain ASCII never does.
+/// Says which names look the same and are not.
 pub(super) fn note_normal_forms<'a>(
-    paths: impl Iterator<Item = &'a TreePath>,
+    paths: impl Iterator<Item = &'a TreePath> + Clone,
     progress: &dyn Progress,
 ) {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();
-    for text in paths.filter(|path| !path.as_str().is_ascii()).flat_map(with_ancestors) {
+    let all = paths.clone().any(normalises_to_ascii);
+    let looked_at = paths.filter(|path| all || !path.as_str().is_ascii());
+    for text in looked_at.flat_map(with_ancestors) {
         let first = *seen.entry(text.nfc().collect()).or_insert(text);
         if first != text && first.rsplit('/').next() != text.rsplit('/').next() {
             progress.note(&format!(
@@ -101,9 +103,18 @@ fn collision(first: &TreePath, second: &TreePath) -> Problem {
     Problem::Collision { first: first.to_string(), second: second.to_string() }
 }
 
-fn refuse_normal_forms<'a>(entries: impl Iterator<Item = &'a Entry>) -> Result<(), Problem> {
+/// Whether a path has characters whose normal form is plain ASCII: K of the Kelvin sign, for one.
+fn normalises_to_ascii(path: &TreePath) -> bool {
+    path.as_str().chars().any(|c| !c.is_ascii() && c.nfc().all(|normal| normal.is_ascii()))
+}
+
+fn refuse_normal_forms<'a>(
+    entries: impl Iterator<Item = &'a Entry> + Clone,
+) -> Result<(), Problem> {
     let mut seen: BTreeMap<FoldedPath, &str> = BTreeMap::new();
-    for entry in entries.filter(|entry| !entry.path.as_str().is_ascii()) {
+    // Plain ASCII is like nothing but itself, unless something else becomes ASCII.
+    let all = entries.clone().any(|entry| normalises_to_ascii(&entry.path));
+    for entry in entries.filter(|entry| all || !entry.path.as_str().is_ascii()) {
         for text in with_ancestors(&entry.path) {
             let normal: String = text.nfc().collect();
             let first = *seen.entry(FoldedPath::new(&normal)).or_insert(text);

@@ -273,6 +273,9 @@ impl Expansion<'_> {
         if inside(&target) {
             return Err(circle());
         }
+        if open.len() == MAX_HOPS {
+            return Err(layout.problem(link, "a directory behind too many other links"));
+        }
         open.push(target.clone());
         self.entries.push(Entry::directory(shown.clone()));
         for (path, item) in layout.below(&target) {

@@ -4,9 +4,11 @@
 use globset::GlobMatcher;
 
 use super::error::Problem;
-use crate::model::{Rename, TreePath, UnpackOptions};
+use crate::model::{Rename, TreePath, TreePathError, UnpackOptions};
 
 const SHOWN: usize = 3;
+/// The longest path in a tree, in bytes: `rename` can make longer ones out of two that are right.
+const LONGEST_PATH: usize = 4096;
 
 /// Applies the options of a source, and remembers which of them ever mattered.
 pub(super) struct Placing<'a> {
@@ -71,13 +73,14 @@ impl<'a> Placing<'a> {
         }
     }
 
-    /// Where an entry lands, or `None` when the options leave it out.
-    pub(super) fn place(&mut self, archive: &TreePath) -> Option<TreePath> {
+    /// Where an entry lands, or `None` when the options leave it out. An error is a name that is right
+    /// only before the options changed it.
+    pub(super) fn place(&mut self, archive: &TreePath) -> Result<Option<TreePath>, TreePathError> {
         self.seen += 1;
         if self.first_names.len() < SHOWN {
             self.first_names.push(archive.to_string());
         }
-        let stripped = self.stripped(archive)?;
+        let Some(stripped) = self.stripped(archive).transpose()? else { return Ok(None) };
         self.kept += 1;
         if self.first_stripped.len() < SHOWN {
             self.first_stripped.push(stripped.to_string());
@@ -92,15 +95,14 @@ impl<'a> Placing<'a> {
         let excluded =
             self.exclude.iter().any(|pattern| pattern.matcher.is_match(stripped.as_str()));
         if !included || excluded {
-            return None;
+            return Ok(None);
         }
-        Some(match self.renaming(&stripped) {
-            Some((at, path)) => {
-                self.renamed[at] = true;
-                path
-            }
-            None => stripped,
-        })
+        let Some((at, path)) = self.renaming(&stripped) else { return Ok(Some(stripped)) };
+        self.renamed[at] = true;
+        if path.as_str().len() > LONGEST_PATH {
+            return Err(TreePathError::TooLong);
+        }
+        Ok(Some(path))
     }
 
     /// Where a link's target would land, whether or not it is in the archive. `None` is the top of
@@ -109,7 +111,7 @@ impl<'a> Placing<'a> {
         let parts = archive.map_or(0, |path| path.parts().count());
         match archive {
             Some(path) if parts > self.strip => {
-                let stripped = self.stripped(path).ok_or(())?;
+                let stripped = self.stripped(path).and_then(Result::ok).ok_or(())?;
                 Ok(Some(self.renaming(&stripped).map_or(stripped, |(_, path)| path)))
             }
             _ if parts == self.strip => Ok(None),
@@ -140,12 +142,12 @@ impl<'a> Placing<'a> {
         }
     }
 
-    fn stripped(&self, path: &TreePath) -> Option<TreePath> {
+    fn stripped(&self, path: &TreePath) -> Option<Result<TreePath, TreePathError>> {
         if self.strip == 0 {
-            return Some(path.clone());
+            return Some(Ok(path.clone()));
         }
         let rest = path.as_str().splitn(self.strip + 1, '/').nth(self.strip)?;
-        rest.parse().ok()
+        Some(rest.parse())
     }
 
     fn renaming(&self, path: &TreePath) -> Option<(usize, TreePath)> {

@@ -139,6 +139,38 @@ fn merges_newer_formats_and_hostile_text_are_told_apart() {
 }
 
 #[test]
+fn nothing_deep_on_the_first_line_reaches_the_parser() {
+    for first in ["{a ".repeat(100_000), "a {".repeat(100_000), "/-".repeat(100_000)] {
+        let message = refused(&format!("{first}\nformat 1\n"));
+        assert!(message.contains("its first line"), "{message}");
+    }
+}
+
+#[test]
+fn a_lock_names_no_place_that_a_manifest_may_not_name() {
+    for url in [
+        "file:../outside.zip",
+        "file:/etc/passwd",
+        "file://server/share/x.zip",
+        "file:C:/x.zip",
+        "ftp://example.org/x.zip",
+        "https://me:hunter2@example.org/x.zip",
+        "https://example.org/x.zip?token=hunter2",
+    ] {
+        let mut lock = golden();
+        let section = lock.platforms.get_mut(&WINDOWS).expect("windows");
+        section.packages.get_mut(&name("zluda")).expect("zluda").urls =
+            vec![match url.strip_prefix("file:") {
+                Some(path) => SourceUrl::File(path.to_owned()),
+                None => SourceUrl::Web(url.parse().expect("a URL")),
+            }];
+        let error = read(&write(&lock), "a").expect_err(url);
+        let shown = format!("{:?}", miette::Report::new(error));
+        assert!(shown.contains("zluda") && !shown.contains("hunter2"), "{url}: {shown}");
+    }
+}
+
+#[test]
 fn a_refusal_shows_the_node_and_the_way_out() {
     let text = short().replacen("strip 1", "strip 2", 1);
     let error = read(&text, "lockfiles/team.lock.kdl").expect_err("edited");

@@ -53,7 +53,7 @@ fn unpack_from(
     mut assembly: Assembly<'_>,
     input: &mut Chunks<'_>,
 ) -> Result<Tree, Problem> {
-    let mut entries = Entries::new(input);
+    let mut entries = Entries::new(input, &job.bounds);
     while let Some(member) = entries.next()? {
         take(job, &mut assembly, &mut entries, &member)?;
     }
@@ -70,11 +70,10 @@ fn take(
     match &member.kind {
         Type::Directory => assembly.place(&member.name, What::Directory).map(|_| ()),
         Type::Link(target) => assembly.place(&member.name, What::Link(target.clone())).map(|_| ()),
-        Type::HardLink(target) => assembly.place_hard_link(&member.name, target),
+        Type::HardLink(target) => job.bounds.link(assembly.place_hard_link(&member.name, target)?),
         Type::File => {
             let Some(path) = assembly.place(&member.name, What::File(None))? else {
-                // Left out, and still work to pass over: no entry is larger than a whole tree may be.
-                job.bounds.foresee(member.size)?;
+                job.bounds.pass(member.size)?;
                 return entries.skip(member.size, &member.name);
             };
             job.bounds.foresee(member.size)?;

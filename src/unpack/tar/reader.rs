@@ -4,6 +4,7 @@
 
 use tar::Header;
 
+use super::super::bounds::Bounds;
 use super::super::error::Problem;
 use super::super::overlap::Chunks;
 use super::header::{BLOCK, checksum_is_right, one_size, size_of};
@@ -11,6 +12,8 @@ use super::pax::Pax;
 
 /// The most that one long name or set of PAX records may hold, in bytes.
 const MAX_EXTENSION: u64 = 1 << 20;
+/// The longest target of a link, as Linux has it.
+const MAX_TARGET: usize = 4096;
 
 /// What an entry is.
 #[derive(Debug)]
@@ -41,6 +44,7 @@ struct Before {
 /// Reads entries in order.
 pub(super) struct Entries<'a, 'c> {
     input: &'a mut Chunks<'c>,
+    bounds: &'a Bounds,
     ended: bool,
 }
 
@@ -56,8 +60,8 @@ fn refused(entry: &str, what: &str) -> Problem {
 }
 
 impl<'a, 'c> Entries<'a, 'c> {
-    pub(super) fn new(input: &'a mut Chunks<'c>) -> Self {
-        Self { input, ended: false }
+    pub(super) fn new(input: &'a mut Chunks<'c>, bounds: &'a Bounds) -> Self {
+        Self { input, bounds, ended: false }
     }
 
     /// The next entry; `None` at the end of the archive.
@@ -116,6 +120,7 @@ impl<'a, 'c> Entries<'a, 'c> {
         if size > MAX_EXTENSION {
             return Err(refused(&name, "a header extension of more than 1 MiB"));
         }
+        self.bounds.pass(BLOCK as u64 + size)?;
         let mut data = Vec::new();
         while (data.len() as u64) < size {
             let bytes = self.data(size - data.len() as u64, &name)?;
@@ -196,6 +201,7 @@ impl<'a, 'c> Entries<'a, 'c> {
             }
             let length = bytes.len();
             self.input.consume(length);
+            self.bounds.pass(length as u64)?;
         }
     }
 }
@@ -220,7 +226,7 @@ fn member(header: &Header, before: Before) -> Result<Member, Problem> {
         b'0' | 0 if name.ends_with('/') => Type::Directory,
         b'0' | b'7' | 0 => Type::File,
         b'1' => Type::HardLink(target()?),
-        b'2' => Type::Link(target()?),
+        b'2' => Type::Link(target().and_then(|target| short_target(&name, target))?),
         b'5' => Type::Directory,
         b'3' | b'4' => return Err(refused(&name, "a device")),
         b'6' => return Err(refused(&name, "a FIFO")),
@@ -238,6 +244,14 @@ fn member(header: &Header, before: Before) -> Result<Member, Problem> {
         return Err(Problem::Size { entry: name, declared: 0, found: size });
     }
     Ok(Member { name, kind, mode, size })
+}
+
+/// Refuses a target that no system could follow; following it here would take long as well.
+fn short_target(name: &str, target: String) -> Result<String, Problem> {
+    if target.len() > MAX_TARGET {
+        return Err(refused(name, "a link with a target of more than 4,096 bytes"));
+    }
+    Ok(target)
 }
 
 /// The one name of an entry: from a PAX record, a GNU long name, or the header.

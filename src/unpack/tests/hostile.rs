@@ -70,6 +70,11 @@ fn directories_that_fold_to_one_merge_under_the_byte_smallest_spelling() {
 
 #[test]
 fn normal_forms_are_an_error_for_windows_and_a_note_for_unix() {
+    let kelvin = zip(&[ZipEntry::new("K", "1"), ZipEntry::new("\u{212a}", "2")]);
+    assert!(matches!(Unpacking::windows(&kelvin).problem(), Problem::NormalForm { .. }));
+    let unpacking = Unpacking::new(&kelvin);
+    assert_eq!(unpacking.listing().len(), 2);
+    assert_eq!(unpacking.notes.0.lock().expect("unpoisoned").len(), 1);
     let bytes = zip(&[ZipEntry::new("é", "1"), ZipEntry::new("e\u{301}", "2")]);
     assert!(matches!(Unpacking::windows(&bytes).problem(), Problem::NormalForm { .. }));
     let unpacking = Unpacking::new(&bytes);
@@ -257,6 +262,64 @@ fn a_bomb_is_told_by_its_ratio_unless_its_size_is_allowed() {
     .expect("compressed");
     let bytes = encoder.finish().expect("compressed");
     assert!(matches!(Unpacking::new(&bytes).problem(), Problem::Ratio { limit: 200, .. }));
+}
+
+/// Parts one after another, compressed, with this many zeros at the end.
+fn zstd_of(head: &[u8], zeros: u64) -> Vec<u8> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("an encoder");
+    let zeros = std::io::Read::take(std::io::repeat(0), zeros);
+    std::io::copy(&mut std::io::Read::chain(head, zeros), &mut encoder).expect("compressed");
+    encoder.finish().expect("compressed")
+}
+
+#[test]
+fn a_bomb_in_what_is_left_out_or_behind_the_end_is_one_as_well() {
+    let size = 300u64 << 20;
+    let behind = zstd_of(&tar(&[tar_file("a", "1")]), size);
+    assert!(matches!(Unpacking::new(&behind).problem(), Problem::Ratio { limit: 200, .. }));
+    let left_out =
+        [tar_file("a", "1"), tar_entry_sized(b'0', "zeros", "", 0o644, b"", size)].concat();
+    let unpacking = zstd_of(&left_out, size + 1024);
+    let unpacking = Unpacking::new(&unpacking)
+        .with(|options| options.exclude = vec!["zeros".parse().expect("a pattern")]);
+    assert!(matches!(unpacking.problem(), Problem::Ratio { limit: 200, .. }));
+}
+
+#[test]
+fn hard_links_count_towards_the_bytes_of_the_tree() {
+    let link = |name| tar_entry(b'1', name, "a", 0o644, b"");
+    let bytes = tar(&[tar_file("a", "123456789"), link("b"), link("c")]);
+    let bounded = |most| Unpacking::new(&bytes).with(|options| options.max_unpacked = Some(most));
+    assert!(matches!(bounded(26).problem(), Problem::TooLarge { limit: 26 }));
+    assert!(bounded(27).run().is_ok());
+}
+
+#[test]
+fn a_name_that_strip_or_rename_makes_wrong_is_told_and_not_left_out() {
+    let bytes = zip(&[ZipEntry::new("top/a:b", "1"), ZipEntry::new("top/c", "2")]);
+    let unpacking = Unpacking::new(&bytes).with(|options| options.strip = 1);
+    assert!(matches!(unpacking.problem(), Problem::Name { entry, .. } if entry == "top/a:b"));
+    let deep = format!("a/{}b", "0123456789/".repeat(370));
+    let bytes = zip(&[ZipEntry::new(&deep, "1")]);
+    let unpacking = Unpacking::new(&bytes).with(|options| {
+        let from = "a".parse().expect("a path");
+        let to = "x".repeat(200).parse().expect("a path");
+        options.rename = vec![crate::model::Rename { from, to }];
+    });
+    assert!(matches!(unpacking.problem(), Problem::Name { entry, .. } if entry == deep));
+}
+
+#[test]
+fn sizes_that_add_up_to_more_than_a_number_holds_are_refused() {
+    let mut extra = vec![1, 0, 8, 0];
+    extra.extend_from_slice(&(u64::MAX / 2 + 2).to_le_bytes());
+    let huge = |name: &str| ZipEntry {
+        size: Some(u32::MAX),
+        extra: extra.clone(),
+        ..ZipEntry::new(name, "1")
+    };
+    let bytes = zip(&[huge("a"), huge("b")]);
+    assert!(matches!(Unpacking::new(&bytes).problem(), Problem::TooLarge { .. }));
 }
 
 #[test]

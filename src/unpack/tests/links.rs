@@ -152,3 +152,31 @@ fn hard_links_to_what_is_no_earlier_or_no_kept_file_are_refused() {
     let message = unpacking.message();
     assert_eq!(message, "the hard link \"b\" is to \"a\", which the options leave out");
 }
+
+#[test]
+fn directory_links_in_a_row_are_followed_so_far_and_no_further() {
+    let chain = |length: usize| {
+        let entries: Vec<_> = (0..length)
+            .map(|at| tar_link(&format!("d{at}/l"), &format!("../d{}", at + 1)))
+            .collect();
+        tar(&[entries, vec![tar_file(&format!("d{length}/x"), "1")]].concat())
+    };
+    assert!(Unpacking::windows(&chain(30)).run().is_ok());
+    match Unpacking::windows(&chain(20_000)).problem() {
+        Problem::Link { reason, .. } => {
+            assert_eq!(reason, "a directory behind too many other links");
+        }
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_target_that_no_system_could_follow_is_refused() {
+    let long = |length: usize| {
+        let target = "a/../".repeat(length / 5) + "x";
+        let name = tar_entry(b'K', "././@LongLink", "", 0o644, target.as_bytes());
+        tar(&[tar_file("x", "1"), tar_file("a/y", "1"), name, tar_link("link", "")])
+    };
+    assert!(Unpacking::new(&long(4000)).run().is_ok());
+    assert!(matches!(Unpacking::new(&long(100_000)).problem(), Problem::Refused { .. }));
+}

@@ -31,7 +31,8 @@ struct Task<'a> {
 /// Unpacks a zip archive.
 pub(super) fn unpack(job: &Job<'_>, mut assembly: Assembly<'_>) -> Result<Tree, Problem> {
     let records = directory::read(job)?;
-    job.task.set_length(records.iter().map(|record| record.size).sum());
+    let total = |sum: u64, record: &Record| sum.saturating_add(record.size);
+    job.task.set_length(records.iter().fold(0, total));
     let mut tasks = Vec::with_capacity(records.len());
     for record in &records {
         let what = match record.kind {
