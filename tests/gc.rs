@@ -72,3 +72,29 @@ fn files_appear_once_whatever_number_of_packages_hold_them() {
     let files = built["files"].as_u64().expect("files");
     assert_eq!(stat["blobs"].as_u64(), Some(files - 1), "{stat}");
 }
+
+#[test]
+fn a_project_that_is_gone_is_named_and_forgotten_when_asked_for() {
+    let sandbox = Sandbox::greeting();
+    sandbox.succeed(&["lock"]);
+    sandbox.succeed(&["run", "hello"]);
+    std::fs::remove_dir_all(sandbox.path("")).expect("the project is gone");
+    let elsewhere = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_drystone"));
+        command.args(arguments).current_dir(sandbox.root());
+        command.env("DRYSTONE_STORE", sandbox.store()).env("HOME", sandbox.root());
+        let output = command.output().expect("it runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        support::text(&output.stdout)
+    };
+    let kept = elsewhere(&["gc"]);
+    assert!(kept.contains("which is gone"), "{kept}");
+    let dry = elsewhere(&["gc", "--forget-missing", "--dry-run"]);
+    assert!(dry.contains("greetings") && !dry.contains("kept for generation"), "{dry}");
+    elsewhere(&["gc", "--forget-missing"]);
+    let stat: serde_json::Value =
+        serde_json::from_str(&elsewhere(&["--json", "store", "stat"])).expect("JSON");
+    for counted in ["blobs", "trees", "realised", "generations", "runtimes"] {
+        assert_eq!(stat[counted], 0, "{counted}: {stat}");
+    }
+}

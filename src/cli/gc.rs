@@ -13,6 +13,9 @@ pub(super) struct Arguments {
     /// never a current generation or its parent; and keep whatever was asked for since.
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<Duration>,
+    /// Also forget projects whose directory is gone, with all their generations.
+    #[arg(long)]
+    forget_missing: bool,
     /// Only say what would be removed.
     #[arg(long)]
     dry_run: bool,
@@ -33,7 +36,11 @@ fn age(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
-    let request = GcRequest { older_than: arguments.older_than, dry_run: arguments.dry_run };
+    let request = GcRequest {
+        older_than: arguments.older_than,
+        forget_missing: arguments.forget_missing,
+        dry_run: arguments.dry_run,
+    };
     let report = pipeline::gc(&context.settings, &request, &context.progress)?;
     context.done(&report, |text| {
         let (dropped, verb) =

@@ -11,7 +11,7 @@ use super::project::Project;
 use super::{Result, Settings};
 use crate::generation::{self, GenerationError, Generations};
 use crate::model::{Name, Progress};
-use crate::runtime::{self, RuntimeError, State};
+use crate::runtime::{self, RuntimeError, RuntimeInfo, State};
 use crate::store::{GcOptions, ProjectId, Store};
 
 /// What gc is to do.
@@ -20,6 +20,8 @@ pub struct GcRequest {
     /// Drops generations and finished runtime directories that are older, and keeps everything
     /// that was asked for since.
     pub older_than: Option<Duration>,
+    /// Drops everything of projects whose directory is gone.
+    pub forget_missing: bool,
     /// Only say what would be removed.
     pub dry_run: bool,
 }
@@ -54,10 +56,13 @@ pub struct KeptFor {
 pub fn gc(settings: &Settings, request: &GcRequest, progress: &dyn Progress) -> Result<GcReport> {
     let project = Project::find_or_here(settings)?;
     let store = project.store(progress)?;
-    let dropped = match request.older_than {
-        Some(age) => drop_older(&store, age, request.dry_run, progress)?,
-        None => Dropped::default(),
-    };
+    let mut dropped = Dropped::default();
+    if request.forget_missing {
+        forget_missing(&store, request.dry_run, &mut dropped, progress)?;
+    }
+    if let Some(age) = request.older_than {
+        drop_older(&store, age, request.dry_run, &mut dropped, progress)?;
+    }
     let gone = if request.dry_run { dropped.directories } else { BTreeSet::new() };
     let options = GcOptions { older_than: request.older_than, dry_run: request.dry_run, gone };
     let report = store.gc(&options, progress)?;
@@ -85,7 +90,7 @@ pub fn gc(settings: &Settings, request: &GcRequest, progress: &dyn Progress) -> 
     })
 }
 
-/// What was dropped for its age: in words, and the directories.
+/// What was dropped: in words, and the directories.
 #[derive(Default)]
 struct Dropped {
     lines: Vec<String>,
@@ -98,13 +103,13 @@ fn drop_older(
     store: &Store,
     age: Duration,
     dry_run: bool,
+    dropped: &mut Dropped,
     progress: &dyn Progress,
-) -> Result<Dropped> {
+) -> Result<()> {
     let now = Timestamp::now();
     let is_old = |time: Timestamp| {
         Duration::try_from(now.duration_since(time)).is_ok_and(|passed| passed > age)
     };
-    let mut dropped = Dropped::default();
     for project in store.projects()? {
         for environment in store.environment_names(&project)? {
             for number in old_generations(store, &project, &environment, &is_old)? {
@@ -121,26 +126,72 @@ fn drop_older(
                 dropped.directories.insert(Generations::open(&generations).path(number));
             }
         }
-        let runtimes = store.project_runtimes(&project);
-        for info in runtime::list(&runtimes)? {
+        let goes = |info: &RuntimeInfo| {
             let started = info.started.as_deref().and_then(|text| text.parse().ok());
-            let goes = info.state != State::Running && info.name.is_none();
-            if goes && started.is_none_or(is_old) {
-                if !dry_run {
-                    match runtime::remove(&runtimes, &info.id) {
-                        // Another gc was faster, or somebody lives in it since.
-                        Err(RuntimeError::Unknown { .. } | RuntimeError::InUse { .. }) => continue,
-                        Err(_) if !info.path.exists() => continue,
-                        removed => removed?,
-                    };
-                }
-                let line = format!("runtime directory {} of {}", info.id, info.application);
-                dropped.lines.push(line);
-                dropped.directories.insert(info.path);
+            info.name.is_none() && started.is_none_or(is_old)
+        };
+        drop_runtimes(store, &project, &goes, dry_run, dropped)?;
+    }
+    Ok(())
+}
+
+/// Drops every environment of a project whose directory is gone, and the directories its
+/// applications ran in, but for those that somebody lives in.
+fn forget_missing(
+    store: &Store,
+    dry_run: bool,
+    dropped: &mut Dropped,
+    progress: &dyn Progress,
+) -> Result<()> {
+    for project in store.projects()? {
+        let mut forgotten = false;
+        for environment in store.environment_names(&project)? {
+            let Some(directory) = store.project_directory(&project, &environment) else { continue };
+            if directory.exists() {
+                continue;
+            }
+            forgotten = true;
+            dropped.lines.push(format!("{environment} of {}, which is gone", directory.display()));
+            let place = store.environment_path(&project, &environment);
+            let generations = Generations::open(&place);
+            dropped.directories.extend(generations.numbers()?.iter().map(|n| generations.path(*n)));
+            dropped.directories.insert(place);
+            if !dry_run {
+                store.environment(&project, &environment, progress)?.clear()?;
             }
         }
+        if forgotten {
+            drop_runtimes(store, &project, &|_| true, dry_run, dropped)?;
+        }
     }
-    Ok(dropped)
+    Ok(())
+}
+
+/// Drops the runtime directories of a project that are to go and that nobody lives in.
+fn drop_runtimes(
+    store: &Store,
+    project: &ProjectId,
+    goes: &dyn Fn(&RuntimeInfo) -> bool,
+    dry_run: bool,
+    dropped: &mut Dropped,
+) -> Result<()> {
+    let runtimes = store.project_runtimes(project);
+    for info in runtime::list(&runtimes)? {
+        if info.state == State::Running || !goes(&info) {
+            continue;
+        }
+        if !dry_run {
+            match runtime::remove(&runtimes, &info.id) {
+                // Another gc was faster, or somebody lives in it since.
+                Err(RuntimeError::Unknown { .. } | RuntimeError::InUse { .. }) => continue,
+                Err(_) if !info.path.exists() => continue,
+                removed => removed?,
+            };
+        }
+        dropped.lines.push(format!("runtime directory {} of {}", info.id, info.application));
+        dropped.directories.insert(info.path);
+    }
+    Ok(())
 }
 
 fn old_generations(

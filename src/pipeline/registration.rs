@@ -4,7 +4,7 @@ use super::Result;
 use super::project::Project;
 use crate::lock::LockedPlatform;
 use crate::model::{Name, Progress};
-use crate::store::{Root, Store, roots_text};
+use crate::store::{Root, Store};
 
 /// Registers a lock: the trees of its packages are kept, and the archives of those that are not
 /// unpacked yet.
@@ -24,6 +24,5 @@ pub(super) fn register_lock(
         }
     }
     let directory = store.environment(&project.id()?, environment, progress)?;
-    directory.write("roots", roots_text(&roots).as_bytes())?;
-    Ok(())
+    Ok(directory.register(&roots, &project.directory)?)
 }

@@ -50,6 +50,17 @@ impl LockedDirectory {
         put_in_place(&staged, &target)
     }
 
+    /// Removes everything below. What is current goes first, so that a crash leaves no record that
+    /// names what is gone.
+    pub fn clear(&self) -> Result<()> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&self.path).at("list", &self.path)? {
+            names.push(entry.at("list", &self.path)?.file_name().to_string_lossy().into_owned());
+        }
+        names.sort_by_key(|name| (name != "current", name.clone()));
+        names.iter().try_for_each(|name| self.remove(name))
+    }
+
     /// Removes a file or a directory below: it vanishes at once, by a rename to staging.
     pub fn remove(&self, name: &str) -> Result<()> {
         let target = self.below(name)?;

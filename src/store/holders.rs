@@ -7,6 +7,7 @@ use super::error::{Result, StoreError};
 use super::layout::Layout;
 use super::listing::directories;
 use super::lock_file;
+use super::places::read_directory;
 use super::roots::{Root, read_roots};
 use super::session::{lock_path, roots_path, session_ids};
 
@@ -26,7 +27,7 @@ pub(super) fn lasting(layout: &Layout) -> Vec<Result<Holder>> {
     let mut found = Vec::new();
     for (project, path) in or_error(directories(&layout.directory("environments")), &mut found) {
         for (environment, path) in or_error(directories(&path), &mut found) {
-            let of = format!("{environment} (project {project})");
+            let of = format!("{environment} ({})", whose(&project, &path));
             add(&mut found, &path, format!("the registered lock of {of}"));
             for (generation, path) in or_error(directories(&path), &mut found) {
                 // One that is being written or removed has another name, and needs nothing: what it
@@ -59,6 +60,15 @@ pub(super) fn lasting(layout: &Layout) -> Vec<Result<Holder>> {
         }
     }
     found
+}
+
+/// Whose an environment is, in words: the directory of its project, where that is written down.
+fn whose(project: &str, environment: &Path) -> String {
+    match read_directory(environment) {
+        Some(directory) if directory.is_dir() => format!("project in {}", directory.display()),
+        Some(directory) => format!("project in {}, which is gone", directory.display()),
+        None => format!("project {project}"),
+    }
 }
 
 /// The processes that use the store now. To be called under the exclusive gc lock, which keeps

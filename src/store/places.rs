@@ -2,9 +2,36 @@
 
 use std::path::{Path, PathBuf};
 
+use super::Store;
+use super::environments::LockedDirectory;
 use super::error::{At, Result};
-use super::{ProjectId, Store};
+use super::project::{ProjectId, exact_path, exact_text};
+use super::roots::{Root, roots_text};
 use crate::model::{BlobId, Name};
+
+/// The file of an environment's directory that says where its project lies.
+const DIRECTORY: &str = "directory";
+
+/// The directory that the file in an environment's directory names.
+pub(super) fn read_directory(environment: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(environment.join(DIRECTORY)).ok()?;
+    Some(exact_path(text.strip_suffix('\n')?))
+}
+
+impl LockedDirectory {
+    /// Writes down what a lock needs and where its project lies; what is written already is left
+    /// alone, so that a build that changes nothing waits for no disk.
+    pub fn register(&self, roots: &[Root], project: &Path) -> Result<()> {
+        let directory = exact_text(project) + "\n";
+        for (name, text) in [("roots", roots_text(roots)), (DIRECTORY, directory)] {
+            if std::fs::read(self.path().join(name)).is_ok_and(|there| there == text.as_bytes()) {
+                continue;
+            }
+            self.write(name, text.as_bytes())?;
+        }
+        Ok(())
+    }
+}
 
 impl Store {
     /// The projects that have environments or runtime directories here, sorted.
@@ -39,6 +66,12 @@ impl Store {
         let directory = self.root().join("environments").join(project.as_str());
         let names = self.names_in(&directory)?;
         Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
+    }
+
+    /// Where the project of an environment lay when it last used this store, as far as that is
+    /// written down.
+    pub fn project_directory(&self, project: &ProjectId, environment: &Name) -> Option<PathBuf> {
+        read_directory(&self.environment_path(project, environment))
     }
 
     /// The realised directory of this name.

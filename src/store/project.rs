@@ -127,6 +127,6 @@ pub(super) fn exact_text(path: &Path) -> String {
 }
 
 /// The path of such a text. One that was written as bytes is not looked up again.
-fn exact_path(text: &str) -> std::path::PathBuf {
+pub(super) fn exact_path(text: &str) -> std::path::PathBuf {
     std::path::PathBuf::from(text)
 }
