@@ -386,6 +386,32 @@ fn where_the_switch_fails_what_was_current_stays_so() {
     assert!(matches!(again, Recorded::Made(made) if made.number == 4 && made.parent == Some(2)));
 }
 
+/// Whose disk cannot be waited for.
+struct Unsettled<'a>(&'a Path);
+
+impl Place for Unsettled<'_> {
+    fn path(&self) -> &Path {
+        self.0
+    }
+
+    fn replace(&self, name: &str, _: &[u8]) -> Result<(), GenerationError> {
+        panic!("{name} is replaced")
+    }
+
+    fn settle(&self) -> Result<(), GenerationError> {
+        let source = std::io::Error::other("the disk failed");
+        Err(GenerationError::Io { step: "write to the disk", path: self.0.to_path_buf(), source })
+    }
+}
+
+#[test]
+fn no_generation_is_written_before_what_it_rests_on_is_on_the_disk() {
+    let fixture = fixture();
+    let unsettled = Unsettled(&fixture.place.0);
+    assert!(record_with(&unsettled, &new_generation(1, "one"), "").is_err());
+    assert!(fixture.generations.numbers().expect("readable").is_empty());
+}
+
 #[test]
 fn the_formats_of_record_and_history_are_these() {
     let fixture = fixture();
