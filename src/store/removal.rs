@@ -4,9 +4,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::Store;
 use super::error::{At, Result};
 use super::retry;
-use super::Store;
 
 /// Removes a file, a link or a whole directory. What is gone already is no error.
 pub(super) fn remove_tree(path: &Path) -> Result<()> {
