@@ -52,3 +52,18 @@ fn a_store_that_came_along_is_adopted() {
     assert!(output(&sandbox, &["build"]).status.success());
     assert!(output(&sandbox, &["store", "verify"]).status.success());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_came_along_has_no_other_store_adopted() {
+    let sandbox = Sandbox::greeting();
+    assert!(output(&sandbox, &["build"]).status.success());
+    let users = sandbox.root().join("data/drystone/store");
+    std::os::unix::fs::symlink(&users, sandbox.path("store")).expect("linked");
+    for verb in ["adopt", "init"] {
+        let said = support::text(&output(&sandbox, &["store", verb]).stderr);
+        assert!(said.contains("drystone::store::linked"), "{said}");
+    }
+    let history = support::text(&output(&sandbox, &["history"]).stdout);
+    assert!(history.contains("hello 1.0"), "its generations are there: {history}");
+}

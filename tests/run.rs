@@ -213,3 +213,25 @@ package "wait" {{
         assert_eq!(output.status.code(), Some(7));
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn what_a_process_runs_in_is_kept_for_it_and_made_again_where_it_is_gone() {
+    let sandbox = built();
+    let show = format!("cat '{}'/locks/sessions/*.roots", sandbox.store().display());
+    let mut command = sandbox.command();
+    let said = command.args(["exec", "--", "sh", "-c", &show]).output().expect("started");
+    let roots = support::text(&said.stdout);
+    let line = roots.lines().find_map(|line| line.strip_prefix("realised ")).expect("a root");
+    let directory = sandbox.store().join("realised").join(line);
+    assert!(directory.is_dir());
+    let opened = std::process::Command::new("chmod").args(["-R", "u+w"]).arg(&directory).status();
+    assert!(opened.expect("started").success());
+    std::fs::remove_dir_all(&directory).expect("removed");
+    let mut command = sandbox.command();
+    let said = command.args(["run", "hello"]).output().expect("started");
+    let why = support::text(&said.stderr);
+    assert!(said.status.success() && why.contains("made again from the store"), "{why}");
+    assert!(directory.is_dir());
+    sandbox.succeed(&["store", "verify"]);
+}

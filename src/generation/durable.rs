@@ -14,6 +14,10 @@ use super::error::{GenerationError, Step};
 pub(super) trait Place {
     fn path(&self) -> &Path;
     fn replace(&self, name: &str, content: &[u8]) -> Result<(), GenerationError>;
+    /// Waits until what a generation rests on is on the disk.
+    fn settle(&self) -> Result<(), GenerationError> {
+        Ok(())
+    }
 }
 
 impl Place for LockedDirectory {
@@ -23,6 +27,10 @@ impl Place for LockedDirectory {
 
     fn replace(&self, name: &str, content: &[u8]) -> Result<(), GenerationError> {
         Ok(self.write(name, content)?)
+    }
+
+    fn settle(&self) -> Result<(), GenerationError> {
+        Ok(Self::settle(self)?)
     }
 }
 

@@ -140,6 +140,16 @@ pub enum GenerationError {
         /// Its number.
         number: u64,
     },
+    /// Restoring would write through a link.
+    #[error("{} lies behind a link that leads out of the project", path.display())]
+    #[diagnostic(
+        code(drystone::generation::outside),
+        help("nothing was written: replace the link by a file or directory of the project")
+    )]
+    Outside {
+        /// The file.
+        path: PathBuf,
+    },
     /// Restoring would lose what nobody kept.
     #[error("these files have changes that no generation holds: {}", list(files))]
     #[diagnostic(

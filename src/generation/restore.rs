@@ -107,6 +107,9 @@ fn pending(
                 unsaved.push(path.clone());
             }
         }
+        if !stays_inside(project, &path) {
+            return Err(GenerationError::Outside { path });
+        }
         changed.push((path, target));
     }
     if !unsaved.is_empty() && !force {
@@ -114,6 +117,15 @@ fn pending(
         return Err(GenerationError::Unsaved { files: files.collect() });
     }
     Ok(Pending { changed, unsaved })
+}
+
+/// Whether writing to a path writes below the project: a link that came with a clone may lead
+/// anywhere.
+fn stays_inside(project: &Path, path: &Path) -> bool {
+    let Ok(project) = fs::canonicalize(project) else { return false };
+    // A link that leads to nothing is not written through, but replaced.
+    let there = path.ancestors().find_map(|above| fs::canonicalize(above).ok());
+    there.is_some_and(|there| there.starts_with(&project))
 }
 
 fn targets(

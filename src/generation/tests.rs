@@ -355,6 +355,30 @@ fn restoring_writes_manifest_inputs_and_lock_and_loses_nothing() {
     assert_eq!(restored.kept, [at("env.kdl.before-rollback-2")]);
 }
 
+#[cfg(unix)]
+#[test]
+fn restoring_never_writes_through_a_link_out_of_the_project() {
+    let fixture = fixture();
+    let base = tempfile::tempdir().expect("a directory");
+    let (project, outside) = (base.path().join("project"), base.path().join("outside"));
+    fs::create_dir(&project).expect("made");
+    fs::create_dir(&outside).expect("made");
+    fixture.build(1);
+    let first = fixture.generations.get(1).expect("there");
+    let link = project.join("catalogues");
+    std::os::unix::fs::symlink(&outside, &link).expect("linked");
+    let restore =
+        || restore_files(&fixture.generations, &first, &project, &name("cuda"), true).err();
+    assert!(matches!(restore(), Some(GenerationError::Outside { .. })));
+    assert_eq!(fs::read_dir(&outside).expect("there").count(), 0);
+    assert!(!project.join("env.kdl").exists(), "nothing else was written either");
+    fs::remove_file(&link).expect("removed");
+    fs::create_dir(project.join("real")).expect("made");
+    std::os::unix::fs::symlink("real", &link).expect("linked");
+    assert!(restore().is_none(), "a link that stays inside is followed");
+    assert!(project.join("real/team.kdl").is_file());
+}
+
 /// Replaces nothing: what a crash before the last step leaves.
 struct Failing<'a>(&'a Path);
 
@@ -384,6 +408,32 @@ fn where_the_switch_fails_what_was_current_stays_so() {
     assert_eq!(fixture.generations.standing().expect("readable"), Standing::Built { to: 2 });
     let again = record_with(&fixture.place, &new, "").expect("recorded");
     assert!(matches!(again, Recorded::Made(made) if made.number == 4 && made.parent == Some(2)));
+}
+
+/// Whose disk cannot be waited for.
+struct Unsettled<'a>(&'a Path);
+
+impl Place for Unsettled<'_> {
+    fn path(&self) -> &Path {
+        self.0
+    }
+
+    fn replace(&self, name: &str, _: &[u8]) -> Result<(), GenerationError> {
+        panic!("{name} is replaced")
+    }
+
+    fn settle(&self) -> Result<(), GenerationError> {
+        let source = std::io::Error::other("the disk failed");
+        Err(GenerationError::Io { step: "write to the disk", path: self.0.to_path_buf(), source })
+    }
+}
+
+#[test]
+fn no_generation_is_written_before_what_it_rests_on_is_on_the_disk() {
+    let fixture = fixture();
+    let unsettled = Unsettled(&fixture.place.0);
+    assert!(record_with(&unsettled, &new_generation(1, "one"), "").is_err());
+    assert!(fixture.generations.numbers().expect("readable").is_empty());
 }
 
 #[test]

@@ -85,6 +85,7 @@ pub(super) fn record_with(
     {
         return Ok(Recorded::AlreadyBuilt(current));
     }
+    place.settle()?;
     sweep(place.path())?;
     stage(place.path(), &generation, &files)?;
     let action = Action::Build { from: there, to: number };

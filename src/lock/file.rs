@@ -55,6 +55,10 @@ pub fn save(path: &Path, lock: &Lock) -> Result<Saved, LockError> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     let directory = directory.unwrap_or(Path::new("."));
     fs::create_dir_all(directory).map_err(failed("making its directory"))?;
+    if !stays_inside(directory) {
+        let reason = "it is a link that leads out of the project";
+        return Err(failed("opening its directory")(io::Error::other(reason)));
+    }
     let mut builder = tempfile::Builder::new();
     builder.prefix(".lock-");
     // A file of the project, readable by all, and not the private one that temporary files are.
@@ -65,4 +69,33 @@ pub fn save(path: &Path, lock: &Lock) -> Result<Saved, LockError> {
     file.as_file().sync_all().map_err(failed("flushing to the disk"))?;
     file.persist(path).map_err(|error| failed("renaming into place")(error.error))?;
     Ok(Saved::Written)
+}
+
+/// Whether the directory of locks lies where its path says, below the project: a link in its place
+/// may have come with a clone.
+fn stays_inside(directory: &Path) -> bool {
+    let Some(project) = directory.parent().filter(|_| directory.is_symlink()) else { return true };
+    match (fs::canonicalize(directory), fs::canonicalize(project)) {
+        (Ok(directory), Ok(project)) => directory.starts_with(project),
+        _ => false,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_is_not_written_through_a_link_out_of_the_project() {
+        let base = tempfile::tempdir().expect("a directory");
+        let (outside, project) = (base.path().join("outside"), base.path().join("clone"));
+        fs::create_dir_all(project.join("locks")).expect("made");
+        fs::create_dir(&outside).expect("made");
+        let link = project.join("lockfiles");
+        std::os::unix::fs::symlink(&outside, &link).expect("linked");
+        assert!(!stays_inside(&link));
+        fs::remove_file(&link).expect("removed");
+        std::os::unix::fs::symlink("locks", &link).expect("linked");
+        assert!(stays_inside(&link) && stays_inside(&project.join("locks")));
+    }
 }

@@ -49,7 +49,10 @@ pub(super) fn current(
         return Err(foreign());
     }
     let realised = generation.realised.clone().ok_or_else(foreign)?;
-    let directory = store.realised_directory(&realised);
+    let directory = store.realised_directory(&realised)?;
+    if !directory.is_dir() {
+        realise_again(store, environment, &generation, progress)?;
+    }
     if !directory.is_dir() {
         return Err(Error::RealisedMissing {
             environment: environment.clone(),
@@ -58,6 +61,23 @@ pub(super) fn current(
         });
     }
     Ok(Current { generations, generation, directory, realised })
+}
+
+/// Makes the directory of a generation anew from its tree, which is all that it needs: after a
+/// rollback no build would.
+fn realise_again(
+    store: &Store,
+    environment: &Name,
+    generation: &Generation,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let Some(tree) = store.tree(&generation.tree)? else { return Ok(()) };
+    progress.note(&format!(
+        "the directory of generation {} was gone; it is made again from the store",
+        generation.number
+    ));
+    store.realise(&tree, environment, progress)?;
+    Ok(())
 }
 
 fn build_first(

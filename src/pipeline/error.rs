@@ -331,7 +331,7 @@ pub enum Error {
     #[diagnostic(
         code(drystone::generation::directory_gone),
         help(
-            "\"drystone build\" makes it again from the store; \"drystone store verify\" says what else is missing"
+            "its tree is gone from the store as well: \"drystone build\" makes another generation, \"drystone store verify\" says what else is missing"
         )
     )]
     RealisedMissing {

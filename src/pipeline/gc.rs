@@ -116,8 +116,10 @@ fn drop_older(
                 if !dry_run {
                     let directory = store.environment(&project, &environment, progress)?;
                     match generation::remove(&directory, number) {
-                        // Another gc was faster.
-                        Err(GenerationError::Unknown { .. }) => continue,
+                        // Another gc was faster, or somebody went back to it since.
+                        Err(
+                            GenerationError::Unknown { .. } | GenerationError::RemoveCurrent { .. },
+                        ) => continue,
                         removed => removed?,
                     }
                 }

@@ -53,12 +53,15 @@ pub fn run(
         (None, true) => Keep::Discard,
         (None, false) => Keep::Newest,
     };
+    let roots = plan.roots(&current.realised);
+    // Before anything of it is asked for: the generation may be dropped by another process.
+    store.protect(&roots)?;
     let outcome = runtime::run(
         &runtime::RunRequest {
             plan: &plan,
             environment: &current.directory,
             runtimes: &store.runtimes_path(&project.id()?, &request.application)?,
-            roots: &roots_text(&plan.roots(&current.realised)),
+            roots: &roots_text(&roots),
             hosts: &host_roots(&current.generation),
             arguments: &request.arguments,
             keep,

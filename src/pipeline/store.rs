@@ -8,7 +8,9 @@ use super::project::Project;
 use super::repair::repair;
 use super::{Error, Result, Settings};
 use crate::model::Progress;
-use crate::store::{Locate, Store, StoreOptions, VerifyOptions, keep_out_of_git, register};
+use crate::store::{
+    Locate, Store, StoreError, StoreOptions, VerifyOptions, keep_out_of_git, register,
+};
 
 /// Where a store is.
 #[derive(Debug, Serialize)]
@@ -112,7 +114,7 @@ pub fn store_verify(
 /// Gives the project a store of its own, in `store/` beside its manifest.
 pub fn store_init(settings: &Settings, progress: &dyn Progress) -> Result<StorePathReport> {
     let project = Project::find(settings)?;
-    let path = settings.store.clone().unwrap_or_else(|| project.directory.join("store"));
+    let path = own_store(&project)?;
     let before = Locate::from_environment(None, Some(project.directory.clone())).find()?.path;
     let store = Store::open(&path, &options(settings))?;
     keep_out_of_git(&path)?;
@@ -133,7 +135,7 @@ pub fn store_init(settings: &Settings, progress: &dyn Progress) -> Result<StoreP
 /// plans, generations and records.
 pub fn store_adopt(settings: &Settings, progress: &dyn Progress) -> Result<StorePathReport> {
     let project = Project::find(settings)?;
-    let path = settings.store.clone().unwrap_or_else(|| project.directory.join("store"));
+    let path = own_store(&project)?;
     let own = Locate { manifest_dir: Some(project.directory.clone()), ..Locate::default() };
     if own.find()?.path == path {
         return Err(Error::AdoptedAlready { path });
@@ -144,6 +146,19 @@ pub fn store_adopt(settings: &Settings, progress: &dyn Progress) -> Result<Store
     }
     register(&path, store.id())?;
     Ok(StorePathReport { path })
+}
+
+/// The store that the call names, or `store/` of the project. That may have come with the project,
+/// and a link there would have another store adopted, with all its generations discarded.
+fn own_store(project: &Project<'_>) -> Result<PathBuf> {
+    if let Some(named) = &project.settings.store {
+        return Ok(named.clone());
+    }
+    let path = project.directory.join("store");
+    if path.is_symlink() {
+        return Err(StoreError::Linked { path }.into());
+    }
+    Ok(path)
 }
 
 fn options(settings: &Settings) -> StoreOptions {

@@ -128,7 +128,10 @@ impl RuntimeDirectory {
 
     fn fill(&mut self, plan: &Plan, roots: &str, placer: &dyn Placer) -> Result<()> {
         let roots_path = self.path.join("roots");
-        std::fs::write(&roots_path, roots).context("write", &roots_path)?;
+        // Under another name first: gc never sees half of it.
+        let staged = self.path.join("roots.new");
+        std::fs::write(&staged, roots).context("write", &staged)?;
+        std::fs::rename(&staged, &roots_path).context("rename to", &roots_path)?;
         for directory in [self.app(), self.home(), self.tmp()] {
             make_directory(&directory)?;
         }

@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use super::base_variables::{is_passed, system_path};
-use super::error::Result;
+use super::error::{Result, RuntimeError};
 use super::plan::{PlannedAction, PlannedVariable};
 pub use super::template::Directories;
 use super::template::expand;
@@ -138,6 +138,15 @@ pub fn process_environment(
         }
     }
     let searched = if family == Family::Windows { "PATH" } else { "LD_LIBRARY_PATH" };
+    // The loader on Linux takes `;` for a separator as well.
+    let separators: &[char] = if family == Family::Windows { &[';'] } else { &[':', ';'] };
+    for path in search {
+        let text = path.to_string_lossy();
+        if let Some(&separator) = separators.iter().find(|&&separator| text.contains(separator)) {
+            let path = path.clone();
+            return Err(RuntimeError::Separator { path, separator, variable: searched });
+        }
+    }
     made.prepend_directories(searched, search);
     Ok(made)
 }

@@ -256,6 +256,22 @@ pub enum RuntimeError {
         /// Its length.
         length: usize,
     },
+    /// A directory to search libraries in whose path a search path cannot hold.
+    #[error("\"{}\" holds \"{separator}\", which separates the directories of {variable}", path.display())]
+    #[diagnostic(
+        code(drystone::runtime::separator),
+        help(
+            "libraries would be looked for in other directories: put the store elsewhere with --store or DRYSTONE_STORE"
+        )
+    )]
+    Separator {
+        /// The directory.
+        path: PathBuf,
+        /// What it holds.
+        separator: char,
+        /// The search path.
+        variable: &'static str,
+    },
     /// The named runtime directory, or the one to be removed, is in use.
     #[error("the runtime directory \"{name}\" of \"{application}\" is in use")]
     #[diagnostic(

@@ -48,6 +48,7 @@ impl Store {
         let root = std::path::absolute(root).at("find", root)?;
         let layout = Layout::new(root.clone());
         refuse_what_is_no_store(&layout)?;
+        discard_locks(&layout)?;
         make_directories(&layout.sessions())?;
         let gc = layout.lock("gc");
         let alone = lock_file::acquire(&gc, Mode::Exclusive, "the store to be idle", progress)?;
@@ -78,6 +79,14 @@ impl Store {
                 _ => remove_tree(&damage.path)?,
             }
             report.removed.push(damage);
+        }
+        for named in listing::trees(self.layout())? {
+            // A link may lead to another content tomorrow.
+            if !named.path.symlink_metadata().is_ok_and(|there| there.is_file()) {
+                remove_tree(&named.path)?;
+                let detail = "it is not a file";
+                report.removed.push(Damage::new(DamageKind::Tree, &named.path, detail));
+            }
         }
         for tree in self.incomplete_trees()? {
             let path = self.layout().tree(&tree);
@@ -136,6 +145,19 @@ fn refuse_what_is_no_store(layout: &Layout) -> Result<()> {
     Ok(())
 }
 
+/// Locks of a copy lock nothing. Nobody else's are here: a store in use was not copied here just
+/// now. What stays is `gc`, which another adopting process may hold, and never a link.
+fn discard_locks(layout: &Layout) -> Result<()> {
+    let directory = layout.directory("locks");
+    for name in listing::names(&directory)? {
+        let path = directory.join(&name);
+        if name != "gc" || !path.symlink_metadata().is_ok_and(|there| there.is_file()) {
+            remove_tree(&path)?;
+        }
+    }
+    Ok(())
+}
+
 /// Removes everything that could make drystone do something, and sets modes.
 fn discard(layout: &Layout) -> Result<()> {
     for name in ["environments", "runtimes", "unpacked", "realised", "tmp"] {
@@ -170,4 +192,32 @@ fn private(path: &Path) -> Result<()> {
     #[cfg(windows)]
     let _ = path;
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::model::NoProgress;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_in_a_store_that_came_along_lead_nowhere() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let outside = directory.path().join("outside");
+        fs::create_dir_all(outside.join("sessions")).expect("made");
+        let root = directory.path().join("store");
+        drop(Store::open(&root, &StoreOptions::default()).expect("a store"));
+        fs::remove_dir(root.join("locks/sessions")).expect("removed");
+        symlink(outside.join("sessions"), root.join("locks/sessions")).expect("linked");
+        fs::remove_file(root.join("locks/gc")).expect("removed");
+        symlink(outside.join("gc"), root.join("locks/gc")).expect("linked");
+        fs::create_dir_all(root.join("trees/ab")).expect("made");
+        symlink(outside.join("tree"), root.join("trees/ab").join("ab".repeat(32))).expect("linked");
+        let adopted = Store::adopt(&root, &StoreOptions::default(), &NoProgress).expect("adopted");
+        let written: Vec<_> = walkdir::WalkDir::new(&outside).into_iter().flatten().collect();
+        assert_eq!(written.len(), 2, "{written:?}");
+        assert!(adopted.0.root().join("locks/gc").symlink_metadata().expect("there").is_file());
+        assert!(!root.join("trees/ab").join("ab".repeat(32)).is_symlink());
+    }
 }

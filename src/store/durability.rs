@@ -8,6 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::error::{At, Result, StoreError};
@@ -20,6 +21,8 @@ pub(super) struct Barrier {
     /// Opened before anything is written, so that it sees every error of writing back since.
     directory: Option<File>,
     failed: Mutex<bool>,
+    /// Whether names were given, or found that another process gave, since the last wait.
+    unsettled: AtomicBool,
 }
 
 impl Barrier {
@@ -27,13 +30,14 @@ impl Barrier {
     pub(super) fn new(directory: &Path) -> Result<Self> {
         let directory =
             if FLUSH_EACH { None } else { Some(File::open(directory).at("open", directory)?) };
-        Ok(Self { directory, failed: Mutex::new(false) })
+        Ok(Self { directory, failed: Mutex::new(false), unsettled: AtomicBool::new(false) })
     }
 
     /// Waits until everything written so far is on the disk; how long that took.
     pub(super) fn wait(&self, store: &Path) -> Result<Duration> {
         let begun = Instant::now();
         let mut failed = self.failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        self.unsettled.store(false, Ordering::Release);
         if *failed {
             let source = io::Error::other("an earlier write to this disk failed");
             return Err(StoreError::io("write to the disk", store, source));
@@ -45,6 +49,27 @@ impl Barrier {
             return Err(StoreError::io("write to the disk", store, error));
         }
         Ok(begun.elapsed())
+    }
+}
+
+impl Barrier {
+    /// Says that names may not be on the disk that something is about to rest on.
+    pub(super) fn unsettle(&self) {
+        self.unsettled.store(true, Ordering::Release);
+    }
+
+    /// Waits where names may not be on the disk yet. Some file systems (btrfs) write a file that is
+    /// synced before names that were given earlier elsewhere.
+    pub(super) fn settle(&self, store: &Path) -> Result<()> {
+        if self.unsettled.load(Ordering::Acquire) {
+            self.wait(store)?;
+        }
+        Ok(())
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_settled(&self) -> bool {
+        !self.unsettled.load(Ordering::Acquire)
     }
 }
 

@@ -3,7 +3,8 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::durability;
+use super::Store;
+use super::durability::{self, Barrier};
 use super::error::{At, Result, StoreError};
 use super::layout::{make_directories, make_directory};
 use super::lock_file::HeldLock;
@@ -14,13 +15,22 @@ use super::session::Session;
 pub struct LockedDirectory {
     path: PathBuf,
     session: Arc<Session>,
+    barrier: Arc<Barrier>,
+    store: PathBuf,
     _lock: HeldLock,
 }
 
 impl LockedDirectory {
-    pub(super) fn new(path: PathBuf, session: Arc<Session>, lock: HeldLock) -> Result<Self> {
+    pub(super) fn new(store: &Store, path: PathBuf, lock: HeldLock) -> Result<Self> {
         make_directories(&path)?;
-        Ok(Self { path, session, _lock: lock })
+        let (session, barrier) = (store.shared_session()?, Arc::clone(store.barrier()?));
+        Ok(Self { path, session, barrier, store: store.root().to_path_buf(), _lock: lock })
+    }
+
+    /// Waits until everything that this process put into the store or found there is on the disk:
+    /// to be called before something durable says that it is there.
+    pub fn settle(&self) -> Result<()> {
+        self.barrier.settle(&self.store)
     }
 
     /// Where it is.

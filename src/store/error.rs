@@ -203,6 +203,16 @@ pub enum StoreError {
     )]
     Registration { path: PathBuf, reason: String },
 
+    /// Something that may have come with a project, and would have drystone write elsewhere.
+    #[error("{} is a link, and what drystone writes there would land wherever it leads", path.display())]
+    #[diagnostic(
+        code(drystone::store::linked),
+        help(
+            "if it came with the project, remove it; a store that lies elsewhere is named with --store"
+        )
+    )]
+    Linked { path: PathBuf },
+
     /// A store that was to be adopted is not whole.
     #[error("{} is not adopted: verifying it found {damages} damages, the first: {first}", path.display())]
     #[diagnostic(

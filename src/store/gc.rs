@@ -20,7 +20,7 @@ use crate::model::{BlobId, Progress, Sha256Digest, Tree, TreeId, UnpackKey};
 use super::Store;
 use super::error::{Result, StoreError};
 use super::holders::{self, Holder};
-use super::layout::make_directory;
+use super::layout::{make_directory, random_id};
 use super::listing;
 use super::lock_file::{self, Mode};
 use super::removal::{make_writable, remove_counting};
@@ -141,23 +141,30 @@ struct Collection<'a> {
     options: &'a GcOptions,
     trees_by_name: BTreeMap<String, TreeId>,
     marked: Marked,
-    /// The staging directory that victims are moved to.
-    bin: PathBuf,
+    /// The staging directory that victims are moved to; none on a disk without room for one.
+    bin: Option<PathBuf>,
     aside: Vec<PathBuf>,
     report: GcReport,
 }
 
 impl<'a> Collection<'a> {
     fn new(store: &'a Store, options: &'a GcOptions) -> Result<Self> {
-        let bin = store.session()?.staging_path()?;
-        make_directory(&bin)?;
+        let session = store.session()?;
+        let made = session.staging_path().and_then(|bin| make_directory(&bin).map(|()| bin));
+        let bin = match made {
+            Ok(bin) => Some(bin),
+            // The full disk is what gc is asked to help with: victims go beside the staging of
+            // others, each under a name of its own, where the next process sweeps them as well.
+            Err(StoreError::DiskFull { .. }) => None,
+            Err(error) => return Err(error),
+        };
         Ok(Self {
             store,
             options,
             trees_by_name: listing::trees_by_name(store.layout())?,
             marked: Marked::default(),
-            bin: bin.clone(),
-            aside: vec![bin],
+            aside: bin.iter().cloned().collect(),
+            bin,
             report: GcReport { dry_run: options.dry_run, ..GcReport::default() },
         })
     }
@@ -411,14 +418,15 @@ impl<'a> Collection<'a> {
                 .map_or(0, |there| there.len());
             return true;
         }
-        let aside = self.store.session().and_then(super::session::Session::staging_path);
-        let moved = aside.and_then(|aside| {
-            let target = match aside.file_name() {
-                Some(name) => self.bin.join(name),
-                None => aside,
-            };
+        let moved = random_id().and_then(|name| {
+            let bin = self.bin.clone().unwrap_or_else(|| self.store.layout().directory("tmp"));
+            let target = bin.join(name);
             super::retry::rename(path, &target)
-                .map_err(|error| StoreError::io("move aside", path, error))
+                .map_err(|error| StoreError::io("move aside", path, error))?;
+            if self.bin.is_none() {
+                self.aside.push(target);
+            }
+            Ok(())
         });
         match moved {
             Ok(()) => true,

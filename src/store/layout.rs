@@ -179,6 +179,14 @@ pub(super) fn make_directory(path: &Path) -> Result<()> {
     }
 }
 
+/// Refuses a link where drystone is about to write: it may have come with a clone.
+pub(super) fn refuse_link(path: &Path) -> Result<()> {
+    match path.symlink_metadata() {
+        Ok(there) if there.is_symlink() => Err(StoreError::Linked { path: path.to_path_buf() }),
+        _ => Ok(()),
+    }
+}
+
 /// The same with every directory above it.
 pub(super) fn make_directories(path: &Path) -> Result<()> {
     if path.is_dir() {

@@ -12,8 +12,8 @@
 //! 5. `locks/gc`: shared for single steps by everyone, exclusively by gc and the sweep;
 //! 6. `locks/sessions/<id>.lock`: that a process lives. Only tried by others, never waited for.
 //!
-//! Two locks of one kind are never held by one thread, except environments in the order of their
-//! names.
+//! Two locks of one kind are never held by one thread, except environments and unpack keys in the
+//! order of their names.
 
 mod adopt;
 mod archive;
@@ -195,7 +195,7 @@ impl Store {
         let key = format!("{}-{name}", project.as_str());
         let what = format!("the environment \"{name}\"");
         let lock = self.named_lock("environment", &key, &what, progress)?;
-        LockedDirectory::new(self.environment_path(project, name), self.shared_session()?, lock)
+        LockedDirectory::new(self, self.environment_path(project, name), lock)
     }
 
     /// The same without the lock, for reading; its files are replaced by rename only.

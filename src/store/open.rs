@@ -41,7 +41,7 @@ pub struct Store {
 /// What this process may do with the store.
 enum Access {
     /// Everything.
-    Write { session: Arc<Session>, barrier: Barrier },
+    Write { session: Arc<Session>, barrier: Arc<Barrier> },
     /// Reading; the message says why no more.
     Read(Box<dyn Fn() -> StoreError + Send + Sync>),
 }
@@ -140,7 +140,7 @@ impl Store {
         }
     }
 
-    pub(super) fn barrier(&self) -> Result<&Barrier> {
+    pub(super) fn barrier(&self) -> Result<&Arc<Barrier>> {
         match &self.access {
             Access::Write { barrier, .. } => Ok(barrier),
             Access::Read(why) => Err(why()),
@@ -168,7 +168,7 @@ fn access(layout: &Layout, format: &Format) -> Result<Access> {
             user: user.clone(),
         })));
     }
-    let barrier = Barrier::new(&root)?;
+    let barrier = Arc::new(Barrier::new(&root)?);
     match Session::start(layout) {
         Ok(session) => Ok(Access::Write { session: Arc::new(session), barrier }),
         Err(error @ (StoreError::ReadOnly { .. } | StoreError::Permission { .. })) => {

@@ -74,9 +74,13 @@ impl Store {
         read_directory(&self.environment_path(project, environment))
     }
 
-    /// The realised directory of this name.
-    pub fn realised_directory(&self, name: &str) -> PathBuf {
-        self.root().join("realised").join(name)
+    /// The realised directory of this name, protected from gc with its tree and all its contents;
+    /// it need not exist.
+    pub fn realised_directory(&self, name: &str) -> Result<PathBuf> {
+        if super::roots::is_realised_name(name) {
+            self.protect_if_writable([Root::Realised(name.to_owned())])?;
+        }
+        Ok(self.layout().realised(name))
     }
 
     /// The file of a content, in the form that is here where only one is: for reading. It need not

@@ -13,7 +13,7 @@ use crate::model::NoProgress;
 
 use super::durability;
 use super::error::{At, Result, StoreError};
-use super::layout::{KEPT_OUT_OF_GIT, is_base32, make_directory, random_id};
+use super::layout::{KEPT_OUT_OF_GIT, is_base32, make_directory, random_id, refuse_link};
 use super::lock_file::{self, Mode};
 
 /// A random id that names a project inside a store: 16 characters of base32.
@@ -50,6 +50,7 @@ pub fn project_id(manifest_dir: &Path) -> Result<ProjectId> {
         return Ok(id);
     }
     let own = directory.join(".drystone");
+    refuse_link(&own)?;
     make_directory(&own)?;
     let lock = own.join("project.lock");
     let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the project's id", &NoProgress)?;
@@ -129,4 +130,26 @@ pub(super) fn exact_text(path: &Path) -> String {
 /// The path of such a text. One that was written as bytes is not looked up again.
 pub(super) fn exact_path(text: &str) -> std::path::PathBuf {
     std::path::PathBuf::from(text)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_that_came_with_a_project_lead_nowhere() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (outside, project) = (directory.path().join("outside"), directory.path().join("clone"));
+        fs::create_dir(&outside).expect("made");
+        fs::create_dir(&project).expect("made");
+        let own = project.join(".drystone");
+        symlink(&outside, &own).expect("linked");
+        assert!(matches!(project_id(&project), Err(StoreError::Linked { .. })));
+        fs::remove_file(&own).expect("removed");
+        fs::create_dir(&own).expect("made");
+        symlink(outside.join("file"), own.join("project.lock")).expect("linked");
+        assert!(project_id(&project).is_err());
+        assert_eq!(fs::read_dir(&outside).expect("there").count(), 0, "nothing was written there");
+    }
 }

@@ -19,6 +19,7 @@ use super::durability;
 use super::error::{At, Result, StoreError};
 use super::layout::{make_directory, realised_name};
 use super::link;
+use super::removal;
 use super::roots::Root;
 
 /// A realised directory.
@@ -49,6 +50,8 @@ pub(super) fn realise(
     let found = |barrier, made| Realised { path: path.clone(), name: name.clone(), barrier, made };
     if is_finished(&path) {
         super::tree_file::touch(&store.layout().tree(&id));
+        // Who made it may not have waited for the disk yet.
+        store.barrier()?.unsettle();
         return Ok(found(Duration::ZERO, false));
     }
     if store.layout().tree(&id).symlink_metadata().is_err() {
@@ -56,9 +59,13 @@ pub(super) fn realise(
     }
     let _lock = store.work(&format!("realise-{name}"), progress)?;
     if is_finished(&path) {
+        store.barrier()?.unsettle();
         return Ok(found(Duration::ZERO, false));
     }
     let mut barrier = Duration::ZERO;
+    if path.symlink_metadata().is_ok() && !is_whole(tree, &path) {
+        removal::take_away(store, &path)?;
+    }
     if !path.is_dir() {
         let staged = store.session()?.staging_path()?;
         fill(store, tree, &staged, progress)?;
@@ -94,6 +101,13 @@ fn is_finished(path: &Path) -> bool {
         return false;
     }
     metadata.is_dir()
+}
+
+/// Whether everything of the tree is in a directory that is there and not finished. Its maker gave
+/// it its name when it was whole, but whoever removed it may have been interrupted.
+fn is_whole(tree: &Tree, path: &Path) -> bool {
+    let there = |below: &str| path.join(below).symlink_metadata().is_ok();
+    tree.entries().par_iter().all(|entry| there(entry.path.as_str()))
 }
 
 /// Every directory of a tree, parents first.

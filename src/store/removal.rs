@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::Store;
 use super::error::{At, Result};
 use super::retry;
 
@@ -41,6 +42,19 @@ fn remove_directory(path: &Path) -> Result<u64> {
     }
     gone_is_fine(retry::retried(|| fs::remove_dir(path))).at("remove", path)?;
     Ok(freed)
+}
+
+/// Removes something that has a name in the store: it vanishes at once, by a rename to staging, so
+/// that nobody ever takes the half of it that an interruption left for the whole.
+pub(super) fn take_away(store: &Store, path: &Path) -> Result<()> {
+    let Some(there) = super::verify::metadata(path)? else { return Ok(()) };
+    if there.is_dir() {
+        // A read-only directory can't be moved.
+        make_writable(path)?;
+    }
+    let aside = store.staging_path()?;
+    retry::rename(path, &aside).at("move aside", path)?;
+    remove_tree(&aside)
 }
 
 /// Lets the owner change a realised directory again.

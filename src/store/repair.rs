@@ -20,7 +20,7 @@ use super::error::{At, Result, StoreError};
 use super::layout::base32;
 use super::link;
 use super::listing;
-use super::removal::{make_writable, remove_tree};
+use super::removal::{make_writable, remove_tree, take_away};
 use super::tree_file;
 use super::unpacked::{self, UnpackRecord};
 use super::verify::{Damage, DamageKind, VerifyReport, hash_file, metadata};
@@ -158,7 +158,7 @@ impl Store {
         let Some(name) = parts.next() else { return Ok(false) };
         let root = directory.join(name);
         let Some(tree) = self.tree_of_realised(&root)? else {
-            remove_tree(&root)?;
+            take_away(self, &root)?;
             return Ok(true);
         };
         let inside: Vec<String> =

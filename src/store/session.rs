@@ -52,7 +52,9 @@ impl Session {
             roots: Mutex::default(),
             lock: Some(lock),
         };
-        session.sweep_the_dead()?;
+        // What can't be swept now (a program may hold it open, or somebody else made it) keeps no
+        // command from its work: the next process tries again.
+        let _ = session.sweep_the_dead();
         Ok(session)
     }
 

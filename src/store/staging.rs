@@ -133,6 +133,9 @@ impl<'store> Staging<'store> {
         for StagedText { path, target } in staged_texts {
             durability::rename_over(&path, &target).at("put in place", &target)?;
         }
+        if new {
+            self.store.barrier()?.unsettle();
+        }
         Ok(committed)
     }
 

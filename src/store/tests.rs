@@ -338,3 +338,43 @@ fn a_content_that_was_not_finished_leaves_nothing() {
     assert_eq!(contents(&store.root().join("tmp")).len(), 0);
     assert_eq!(contents(&store.root().join("blobs")).len(), 0);
 }
+
+#[test]
+fn what_an_interrupted_removal_left_of_a_realised_directory_is_not_taken_for_it() {
+    let directory = Scratch::new();
+    let store = open(&directory.path().join("store"));
+    let tree = commit(&store, PLAIN);
+    let realised = store.realise(&tree, &label(), &NoProgress).expect("realised");
+    let whole = contents(&realised.path);
+    for half in ["lib", "readme"] {
+        removal::make_writable(&realised.path).expect("a mode");
+        removal::remove_tree(&realised.path.join(half)).expect("removed");
+        if cfg!(windows) {
+            return; // There is no mode that says whether a directory is finished.
+        }
+        assert!(store.realise(&tree, &label(), &NoProgress).expect("realised").made);
+        assert_eq!(contents(&realised.path), whole, "without {half}");
+    }
+    assert!(store.verify(&VerifyOptions::default(), &NoProgress).expect("verified").is_clean());
+}
+
+#[test]
+fn what_a_generation_rests_on_is_waited_for_before_it_is_written() {
+    let directory = Scratch::new();
+    let root = directory.path().join("store");
+    let store = open(&root);
+    let settled = |store: &Store| store.barrier().expect("a barrier").is_settled();
+    let tree = commit(&store, PLAIN);
+    assert!(!settled(&store), "trees have their names since the wait");
+    store.realise(&tree, &label(), &NoProgress).expect("realised");
+    assert!(settled(&store), "the wait for the directory was one for the trees");
+    commit(&store, &[(Kind::File, "own", b"an application's own file")]);
+    assert!(!settled(&store));
+    let other = open(&root);
+    other.realise(&tree, &label(), &NoProgress).expect("found");
+    assert!(!settled(&other), "its maker may not have waited yet");
+    let project = project_id(directory.path()).expect("an id");
+    let held = other.environment(&project, &label(), &NoProgress).expect("locked");
+    held.settle().expect("waited");
+    assert!(settled(&other));
+}

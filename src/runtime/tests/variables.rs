@@ -163,3 +163,12 @@ fn library_directories_come_before_what_variables_say() {
     let made = made(Family::Unix, &[], &variables, &["/a", "/b"]).expect("variables");
     assert_eq!(made.get("LD_LIBRARY_PATH"), Some(OsStr::new("/a:/b:/mine")));
 }
+
+#[test]
+fn a_directory_that_a_search_path_cannot_hold_is_refused() {
+    let refused = |family, search: &str| {
+        matches!(made(family, &[], &[], &[search]), Err(RuntimeError::Separator { .. }))
+    };
+    assert!(refused(Family::Unix, "/home/a:b/lib") && refused(Family::Unix, "/home/a;b/lib"));
+    assert!(refused(Family::Windows, r"D:\a;b\lib") && !refused(Family::Windows, r"D:\a\lib"));
+}
