@@ -61,9 +61,8 @@ fn colour_length(text: &str) -> usize {
     else {
         return 0;
     };
-    let readable = |number: &str| {
-        matches!(number.parse(), Ok(0..=4 | 22..=24 | 31..=37 | 39 | 91..=97u8))
-    };
+    let readable =
+        |number: &str| matches!(number.parse(), Ok(0..=4 | 22..=24 | 31..=37 | 39 | 91..=97u8));
     if numbers.len() <= 16 && (numbers.is_empty() || numbers.split(';').all(readable)) {
         return "\x1b[".len() + numbers.len() + "m".len();
     }
