@@ -42,6 +42,9 @@ pub enum RangeError {
         "\"{0}\" begins with an operator that ranges do not have; they have =, >=, >, <= and <, joined by commas, and a trailing .*"
     )]
     Operator(String),
+    /// `.*` behind a pre-release or build, which nothing follows.
+    #[error("\"{0}\" has .* behind a pre-release or build; it may follow numbers only")]
+    Prefix(String),
 }
 
 impl Range {
@@ -135,9 +138,15 @@ impl Comparison {
             return Err(RangeError::Operator(text.to_owned()));
         }
         if let Some(prefix) = text.strip_suffix(".*") {
-            return Ok(Self { operator: Operator::Prefix, version: prefix.parse()? });
+            let version: Version = prefix.parse()?;
+            if version.is_whole() {
+                return Err(RangeError::Prefix(text.to_owned()));
+            }
+            return Ok(Self { operator: Operator::Prefix, version });
         }
-        Ok(Self { operator: bare, version: text.parse()? })
+        let version: Version = text.parse()?;
+        let operator = if version.is_whole() { Operator::Exact } else { bare };
+        Ok(Self { operator, version })
     }
 
     /// Whether no version can hold for both; `self` stands before `other` in a sorted range.
@@ -251,6 +260,15 @@ mod tests {
         assert!(!host.contains(&version("6.40")));
         assert!(!host.contains(&version("6")));
         assert_eq!(host.to_string(), "6.4.*");
+        assert_eq!(range(&host.to_string()), host);
+    }
+
+    #[test]
+    fn nothing_follows_a_pre_release_or_build() {
+        assert!(matches!("2.3.0+cu118.*".parse::<Range>(), Err(RangeError::Prefix(_))));
+        assert!(matches!("6-preview.*".parse::<Range>(), Err(RangeError::Prefix(_))));
+        let host = Range::parse_host("2.3.0+cu118").expect("a range");
+        assert!(host.contains(&version("2.3.0+cu118")) && !host.contains(&version("2.3.0+cpu")));
         assert_eq!(range(&host.to_string()), host);
     }
 

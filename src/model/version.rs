@@ -63,6 +63,12 @@ impl Version {
         !self.pre.is_empty()
     }
 
+    /// Whether it has a pre-release or a build, behind which nothing can follow: as a prefix it means
+    /// itself alone.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_prerelease() || self.build.is_some()
+    }
+
     /// Which of two is later, the build aside; missing numbers count as zero.
     pub fn precedence(&self, other: &Self) -> Ordering {
         self.compare_numbers(other).then_with(|| {

@@ -4,6 +4,7 @@
 mod bytes;
 mod hostile;
 mod links;
+mod mutations;
 mod options;
 mod round_trip;
 mod tars;
