@@ -61,3 +61,20 @@ fn a_build_brings_back_what_the_store_has_lost_even_without_its_archive() {
     sandbox.succeed(&["build"]);
     assert_eq!(sandbox.succeed(&["run", "hello"]), "good morning, moon\n");
 }
+
+#[test]
+fn a_spoiled_archive_is_named_and_never_unpacked() {
+    let sandbox = Sandbox::greeting();
+    sandbox.succeed(&["lock"]);
+    sandbox.succeed(&["fetch"]);
+    let hash = support::sha256(&std::fs::read(sandbox.path("archives/hello-1.0.zip")).expect("it"));
+    let archive = sandbox.store().join("archives").join(&hash);
+    flip(&archive);
+    let found = sandbox.output(["store", "verify"]);
+    assert_eq!(found.status.code(), Some(1));
+    assert!(support::text(&found.stdout).contains(&hash));
+    let built = sandbox.output(["build"]);
+    assert!(built.status.success(), "{}", support::text(&built.stderr));
+    assert!(support::text(&built.stderr).contains("fetching it again"));
+    assert_eq!(sandbox.json(&["store", "verify"])["damages"].as_array().map(Vec::len), Some(0));
+}

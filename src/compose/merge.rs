@@ -230,6 +230,13 @@ impl<'a> Claims<'a> {
     }
 }
 
+/// Whether NTFS may give `.drystone` this name of eight characters besides its own.
+fn is_short_name(top: &str) -> bool {
+    let number =
+        top.get(..7).filter(|start| start.eq_ignore_ascii_case("DRYSTO~")).map(|_| &top[7..]);
+    number.is_some_and(|rest| rest.len() == 1 && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Why a path may not be held at its place, if so.
 fn refusal(
     path: &TreePath,
@@ -241,6 +248,9 @@ fn refusal(
     let family = platform.family();
     if top.len() == RESERVED.len() && Key::new(family, top) == *reserved {
         return Some(format!("lies in \"{RESERVED}/\", which is drystone's own"));
+    }
+    if family == Family::Windows && is_short_name(top) {
+        return Some(format!("may be the short name of \"{RESERVED}/\", which is drystone's own"));
     }
     // Placing may have made it longer than file systems, and the text of a tree, take.
     if path.as_str().len() > 4096 {

@@ -256,6 +256,9 @@ fn the_reserved_directory_and_names_that_windows_refuses_are_told_together() {
     let folded = [("a", ".Drystone", tree(&[("x", "1")]))];
     assert!(composed(&folded, WINDOWS, &[]).is_err());
     assert!(composed(&folded, LINUX, &[]).is_ok());
+    let short = [("a", ".", tree(&[("Drysto~1/x", "1")]))];
+    assert!(composed(&short, WINDOWS, &[]).is_err());
+    assert!(composed(&short, LINUX, &[]).is_ok());
 }
 
 #[test]

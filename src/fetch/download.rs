@@ -183,13 +183,14 @@ impl Download<'_> {
 
     fn receive(&self, exchange: &Exchange, partial: &mut Partial) -> Result<(), Failed> {
         let expected = self.request.size;
+        let most = expected.unwrap_or(LARGEST);
         loop {
             match exchange.piece(self.options).map_err(|stop| self.failed(stop))? {
                 Ok(Some(piece)) => {
                     let got = partial.length() + piece.len() as u64;
-                    if let Some(expected) = expected.filter(|expected| got > *expected) {
+                    if got > most {
                         partial.write(&piece)?;
-                        return self.too_long(expected, partial);
+                        return self.too_long(most, partial);
                     }
                     partial.write(&piece)?;
                 }
@@ -265,6 +266,9 @@ impl Download<'_> {
         FetchError::Cancelled { label: self.request.label.to_owned() }
     }
 }
+
+/// The most bytes that are taken where no size is known: a server that never ends fills no disk.
+const LARGEST: u64 = 64 << 30;
 
 /// So many new bytes make a failed try not count, so that a large file survives a bad line.
 const WORTHWHILE: u64 = 1024 * 1024;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::project::Project;
 use super::{Error, Result};
-use crate::fetch::{FetchOptions, Fetcher, Opened, Place, Request};
+use crate::fetch::{FetchError, FetchOptions, Fetcher, Opened, Place, Request, check_file};
 use crate::lock::LockedPackage;
 use crate::manifest::SourceUrl;
 use crate::model::{Name, Progress, Sha256Digest, Version};
@@ -118,24 +118,36 @@ impl<'a> Archives<'a> {
         wanted: &Wanted<'_>,
         progress: &dyn Progress,
     ) -> Result<Opened<DownloadPlace<'a>, Brought>> {
-        if let Some(here) = self.here(wanted)? {
+        if let Some(here) = self.here(wanted, progress)? {
             return Ok(Opened::Here(here));
         }
         let place = self.store.download(&wanted.key(), progress)?;
-        if let Some(here) = self.here(wanted)? {
+        if let Some(here) = self.here(wanted, progress)? {
             return Ok(Opened::Here(here));
+        }
+        if let Some(sha256) = wanted.sha256
+            && self.store.archive(&sha256)?.is_some()
+        {
+            progress.note(&format!(
+                "the archive of {} in the store is damaged; fetching it again",
+                wanted.label()
+            ));
+            place.discard(&sha256)?;
         }
         let files =
             Place { partial: place.partial(), validator: place.validator(), aside: place.aside() };
         Ok(Opened::Place(place, files))
     }
 
-    fn here(&self, wanted: &Wanted<'_>) -> Result<Option<Brought>> {
+    /// An archive that is in the store, if it still has its hash: a disk may have spoiled it since it
+    /// came, and a tar archive would not notice.
+    fn here(&self, wanted: &Wanted<'_>, progress: &dyn Progress) -> Result<Option<Brought>> {
         let Some(sha256) = wanted.sha256 else { return Ok(None) };
         let Some(path) = self.store.archive(&sha256)? else { return Ok(None) };
-        let size = std::fs::metadata(&path)
-            .map_err(|source| Error::Directory { path: path.clone(), source })?
-            .len();
-        Ok(Some(Brought { path, sha256, size, from: None }))
+        match check_file(&path, &sha256, None, progress) {
+            Ok(size) => Ok(Some(Brought { path, sha256, size, from: None })),
+            Err(FetchError::WrongFile { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 }

@@ -61,7 +61,7 @@ impl DownloadPlace<'_> {
         self.beside(".partial")
     }
 
-    /// Where a file that came with the wrong hash is kept aside.
+    /// What the server said of the partial file's version, for a resumption.
     pub fn validator(&self) -> PathBuf {
         self.beside(".partial.validator")
     }
@@ -69,6 +69,17 @@ impl DownloadPlace<'_> {
     /// Where a file that came with the wrong hash is kept aside.
     pub fn aside(&self) -> PathBuf {
         self.beside(".wrong")
+    }
+
+    /// Removes the archive of this hash, which turned out not to have it any more.
+    pub fn discard(&self, sha256: &Sha256Digest) -> Result<()> {
+        let path = self.store.layout().archive(sha256);
+        match super::retry::retried(|| std::fs::remove_file(&path)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StoreError::io("remove", &path, error))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Takes the verified partial file in under its hash, durably.

@@ -46,6 +46,7 @@ mod tree_file;
 mod trusted;
 mod unpacked;
 mod verify;
+mod verify_archives;
 mod verify_realised;
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ impl Store {
                     None => false,
                 },
                 DamageKind::BlobAttributes => reset_attributes(&damage.path)?,
-                DamageKind::Tree | DamageKind::Record => {
+                DamageKind::Tree | DamageKind::Record | DamageKind::Archive => {
                     remove_tree(&damage.path)?;
                     true
                 }

@@ -22,6 +22,7 @@ use super::listing::{self, BlobName, Named};
 use super::roots::Root;
 use super::tree_file;
 use super::unpacked;
+use super::verify_archives;
 use super::verify_realised;
 
 /// How much of a content is read at once.
@@ -99,6 +100,8 @@ impl std::fmt::Display for Damage {
 pub enum DamageKind {
     /// `format` does not say what it should.
     Format,
+    /// A download does not have the hash that names it.
+    Archive,
     /// A content that a tree needs is not there.
     BlobMissing,
     /// A content does not have the digest that names it.
@@ -154,6 +157,9 @@ impl Store {
         let wrong = verify_blobs(self, &trees, *options, &mut report, progress)?;
         verify_records(self, &trees, &mut report)?;
         verify_realised::verify(self, &trees, &wrong, *options, &mut report)?;
+        if !options.quick {
+            verify_archives::verify(self, &mut report, progress)?;
+        }
         tell_whom_it_touches(self, &trees, &mut report)?;
         report.damages.sort();
         Ok(report)

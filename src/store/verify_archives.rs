@@ -1,0 +1,65 @@
+//! verify, the archives: each downloaded one still has the SHA-256 that names it.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use super::Store;
+use super::error::{At, Result};
+use super::listing;
+use super::verify::{Damage, DamageKind, VerifyReport};
+use crate::model::{Progress, Sha256Digest};
+
+const READ: usize = 1024 * 1024;
+
+/// Reads every finished download again. One that vanishes meanwhile is no damage.
+pub(super) fn verify(
+    store: &Store,
+    report: &mut VerifyReport,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let directory = store.layout().directory("archives");
+    let archives: Vec<(PathBuf, Sha256Digest)> = listing::names(&directory)?
+        .into_iter()
+        .filter_map(|name| {
+            let named = Sha256Digest::from_hex(name.to_str()?).ok()?;
+            Some((directory.join(name), named))
+        })
+        .collect();
+    let found: Vec<Option<Damage>> = archives
+        .par_iter()
+        .map(|(path, named)| {
+            let Some(found) = hash(path, progress)? else { return Ok(None) };
+            let detail = || format!("the archive hashes to {found} now; it is of no use");
+            Ok((found != *named).then(|| Damage::new(DamageKind::Archive, path, detail())))
+        })
+        .collect::<Result<_>>()?;
+    report.damages.extend(found.into_iter().flatten());
+    Ok(())
+}
+
+fn hash(path: &Path, progress: &dyn Progress) -> Result<Option<Sha256Digest>> {
+    let mut file = match super::retry::retried(|| File::open(path)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).at("open", path),
+    };
+    let size = file.metadata().at("look at", path)?.len();
+    let task = progress.start("verify an archive", Some(size));
+    let mut hasher = Sha256::new();
+    let mut buffer = vec![0; READ];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(Some(Sha256Digest::from_bytes(hasher.finalize().into()))),
+            Ok(read) => {
+                hasher.update(&buffer[..read]);
+                task.advance(read as u64);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error).at("read", path),
+        }
+    }
+}
