@@ -83,6 +83,24 @@ fn a_program_that_is_not_in_the_environment() {
 }
 
 #[test]
+fn a_host_component_that_the_environment_does_not_have_or_that_is_not_there() {
+    let sandbox = Sandbox::greeting();
+    sandbox.succeed(&["lock"]);
+    let said = fails(&sandbox, &["build", "--host", "hip-sdk=."], "drystone::build::unknown_host");
+    assert!(said.contains("no host components"), "{said}");
+    let described = "host \"sdk\" {\n    root variable=\"SDK\"\n}\n";
+    let manifest = sandbox.read("env.kdl").replacen(
+        "    use \"hello\"",
+        "    host \"sdk\" \"1\"\n    use \"hello\"",
+        1,
+    );
+    sandbox.write("env.kdl", manifest + described);
+    sandbox.succeed(&["lock"]);
+    fails(&sandbox, &["build", "--host", "sdk=nowhere"], "drystone::project::directory");
+    sandbox.succeed(&["build", "--host", &format!("sdk={}", sandbox.root().display())]);
+}
+
+#[test]
 fn a_lock_that_is_missing_or_stale_or_damaged() {
     let sandbox = Sandbox::greeting();
     fails(&sandbox, &["--locked", "build"], "drystone::lock::missing");

@@ -142,7 +142,7 @@ struct Made {
 impl Build<'_> {
     fn run(&self, request: &BuildRequest, progress: &dyn Progress) -> Result<BuildReport> {
         let hosts =
-            locate_hosts(self.catalogue, self.section, self.platform, &request.hosts, progress);
+            locate_hosts(self.catalogue, self.section, self.platform, &request.hosts, progress)?;
         let made = match self.make(progress) {
             Err(Error::Store(lost @ StoreError::BlobMissing { .. })) => {
                 progress.note(&format!("{lost}; bringing it back"));

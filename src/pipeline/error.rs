@@ -384,6 +384,16 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// `--host` names no host component of the environment.
+    #[error("\"{component}\" is no host component of the environment")]
+    #[diagnostic(code(drystone::build::unknown_host))]
+    UnknownHost {
+        /// What was named.
+        component: Name,
+        /// What there is.
+        #[help]
+        help: String,
+    },
     /// A path is neither a package nor a file of the environment.
     #[error(
         "\"{what}\" is neither a package, a host component nor a file of environment \"{environment}\""

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use super::{Error, Result};
 use crate::catalogue::Catalogue;
 use crate::host::{ComponentSearch, SearchRoot, locate};
 use crate::lock::LockedPlatform;
@@ -17,14 +18,25 @@ pub(super) fn locate_hosts(
     platform: Platform,
     chosen: &BTreeMap<Name, PathBuf>,
     progress: &dyn Progress,
-) -> BTreeMap<Name, String> {
+) -> Result<BTreeMap<Name, String>> {
     let mut found = BTreeMap::new();
+    for (name, directory) in chosen {
+        if !section.hosts.contains_key(name) {
+            return Err(Error::UnknownHost { component: name.clone(), help: known_hosts(section) });
+        }
+        if !directory.is_dir() {
+            let source = std::io::ErrorKind::NotADirectory.into();
+            return Err(Error::Directory { path: directory.clone(), source });
+        }
+    }
     if Platform::current() != Some(platform) {
-        return found;
+        return Ok(found);
     }
     for name in section.hosts.keys() {
         if let Some(directory) = chosen.get(name) {
-            found.insert(name.clone(), directory.display().to_string());
+            let root = std::path::absolute(directory)
+                .map_err(|source| Error::Directory { path: directory.clone(), source })?;
+            found.insert(name.clone(), root.display().to_string());
             continue;
         }
         let Some(description) = catalogue.hosts.get(name) else { continue };
@@ -40,7 +52,15 @@ pub(super) fn locate_hosts(
             }
         }
     }
-    found
+    Ok(found)
+}
+
+fn known_hosts(section: &LockedPlatform) -> String {
+    let names: Vec<&str> = section.hosts.keys().map(Name::as_str).collect();
+    if names.is_empty() {
+        return "the environment has no host components".to_owned();
+    }
+    format!("its host components: {}", names.join(", "))
 }
 
 fn search(description: &HostDescription) -> ComponentSearch {
