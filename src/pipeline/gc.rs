@@ -82,10 +82,15 @@ pub fn gc(settings: &Settings, request: &GcRequest, progress: &dyn Progress) -> 
             .into_iter()
             .map(|kept| KeptFor { by: kept.by, bytes: kept.bytes })
             .collect(),
-        skipped: report
+        skipped: dropped
             .skipped
             .into_iter()
-            .map(|skipped| format!("{}: {}", skipped.path.display(), skipped.reason))
+            .chain(
+                report
+                    .skipped
+                    .into_iter()
+                    .map(|skipped| format!("{}: {}", skipped.path.display(), skipped.reason)),
+            )
             .collect(),
     })
 }
@@ -95,6 +100,16 @@ pub fn gc(settings: &Settings, request: &GcRequest, progress: &dyn Progress) -> 
 struct Dropped {
     lines: Vec<String>,
     directories: BTreeSet<PathBuf>,
+    /// What could not be removed now, a line each.
+    skipped: Vec<String>,
+}
+
+impl Dropped {
+    /// Notes what could not be removed now; gc goes on, and the next one tries again.
+    fn skip(&mut self, what: String, error: &dyn std::error::Error) {
+        let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+        self.skipped.push(format!("{what}: {error}{cause}"));
+    }
 }
 
 /// Drops what is older: never a current generation or its parent, never a directory somebody
@@ -120,7 +135,11 @@ fn drop_older(
                         Err(
                             GenerationError::Unknown { .. } | GenerationError::RemoveCurrent { .. },
                         ) => continue,
-                        removed => removed?,
+                        Err(error) => {
+                            dropped.skip(format!("generation {number} of {environment}"), &error);
+                            continue;
+                        }
+                        Ok(()) => {}
                     }
                 }
                 let generations = store.environment_path(&project, &environment);
@@ -182,15 +201,21 @@ fn drop_runtimes(
         if info.state == State::Running || !goes(&info) {
             continue;
         }
+        let line = format!("runtime directory {} of {}", info.id, info.application);
         if !dry_run {
             match runtime::remove(&runtimes, &info.id) {
                 // Another gc was faster, or somebody lives in it since.
                 Err(RuntimeError::Unknown { .. } | RuntimeError::InUse { .. }) => continue,
                 Err(_) if !info.path.exists() => continue,
-                removed => removed?,
-            };
+                // On Windows somebody only has to look at it.
+                Err(error) => {
+                    dropped.skip(line, &error);
+                    continue;
+                }
+                Ok(_) => {}
+            }
         }
-        dropped.lines.push(format!("runtime directory {} of {}", info.id, info.application));
+        dropped.lines.push(line);
         dropped.directories.insert(info.path);
     }
     Ok(())
