@@ -69,8 +69,8 @@ pub fn run(
         },
         &store,
     )?;
-    for problem in &outcome.problems {
-        progress.note(problem);
+    for line in outcome.problems.iter().chain(&store.take_notes()) {
+        progress.note(line);
     }
     repair_changed(&store, &outcome.changed, progress)?;
     Ok(RunReport { status: outcome.status, directory: outcome.directory })

@@ -239,6 +239,9 @@ fn place_one(app: &Path, file: &PlannedFile, placer: &dyn Placer) -> Result<()> 
             PlaceError::Missing => {
                 RuntimeError::ContentMissing { path: path.clone(), blob: blob.to_string() }
             }
+            PlaceError::Changed => {
+                RuntimeError::ContentChanged { path: path.clone(), blob: blob.to_string() }
+            }
             PlaceError::Failed(source) => RuntimeError::Place { path: path.clone(), source },
         }
     })

@@ -174,6 +174,20 @@ pub enum RuntimeError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A content that the application needs was changed in the store.
+    #[error("the content {blob} of \"{path}\" was changed in the store; nothing was started")]
+    #[diagnostic(
+        code(drystone::runtime::content_changed),
+        help(
+            "\"drystone store verify --repair\" brings it back from its archive, \"drystone build\" fetches that where it is gone"
+        )
+    )]
+    ContentChanged {
+        /// The file of the runtime directory.
+        path: TreePath,
+        /// The content.
+        blob: String,
+    },
     /// A file of the application is no longer in the store.
     #[error(
         "\"{path}\" cannot be placed: its blob {blob} is missing from the store, removed by another program; an antivirus quarantine is the likely cause"

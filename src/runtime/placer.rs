@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use crate::model::{BlobId, Kind};
-use crate::store::Store;
+use crate::store::{Checked, Store};
 
 /// Places contents outside the store. Used by several threads at once.
 pub trait Placer: Sync {
@@ -26,6 +26,9 @@ pub enum PlaceError {
     /// Its content is gone.
     #[error("its content is missing")]
     Missing,
+    /// Its content is not what it was.
+    #[error("its content was changed in the store")]
+    Changed,
     /// Anything else.
     #[error(transparent)]
     Failed(Box<dyn Error + Send + Sync>),
@@ -40,6 +43,14 @@ impl Placer for Store {
         target: &Path,
         writable: bool,
     ) -> Result<(), PlaceError> {
+        // Somebody may have written through a link. A look at size and time tells, so that each run
+        // can afford it; an empty file is made anew, not linked.
+        if kind.is_file() && size > 0 {
+            let checked = self.check_blob(kind, blob, size);
+            if checked.map_err(|error| PlaceError::Failed(error.into()))? == Checked::Changed {
+                return Err(PlaceError::Changed);
+            }
+        }
         Self::place(self, kind, blob, size, target, writable).map(drop).map_err(|error| {
             if says_not_found(&error) {
                 PlaceError::Missing
