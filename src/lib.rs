@@ -8,6 +8,7 @@ pub mod binary;
 pub mod catalogue;
 pub mod cli;
 pub mod compose;
+pub mod disk;
 pub mod fetch;
 pub mod generation;
 pub mod host;

@@ -1,10 +1,13 @@
 //! Damage in the store: found by name, and brought back from the archives.
 
 mod support;
+#[path = "support/unprotect.rs"]
+mod unprotect;
 
 use std::path::PathBuf;
 
 use support::Sandbox;
+use unprotect::unprotect;
 
 /// The blob that holds a file of the built environment.
 fn blob_of(sandbox: &Sandbox, path: &str) -> PathBuf {
@@ -18,10 +21,7 @@ fn blob_of(sandbox: &Sandbox, path: &str) -> PathBuf {
 fn flip(path: &PathBuf) {
     let mut content = std::fs::read(path).expect("the blob");
     content[0] ^= 1;
-    let mut permissions = std::fs::metadata(path).expect("the blob").permissions();
-    #[allow(clippy::permissions_set_readonly_false)]
-    permissions.set_readonly(false);
-    std::fs::set_permissions(path, permissions).expect("writable");
+    unprotect(path);
     std::fs::write(path, content).expect("damaged");
 }
 

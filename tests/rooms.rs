@@ -25,8 +25,9 @@ const LINE: [&str; 10] = [
 ];
 
 /// The rooms outside the line, and all that each may import. `pipeline` joins: see [`allowed`].
-const BESIDE_THE_LINE: [(&str, &[&str]); 8] = [
+const BESIDE_THE_LINE: [(&str, &[&str]); 9] = [
     ("model", &[]),
+    ("disk", &[]),
     ("host", &["model"]),
     ("binary", &["model"]),
     ("remote", &["model", "store"]),
@@ -46,7 +47,7 @@ const LONGEST_FILE: usize = 900;
 fn allowed(room: &str) -> Option<BTreeSet<&'static str>> {
     if let Some(place) = LINE.iter().position(|name| *name == room) {
         let wings = TAKES_FROM_A_WING.iter().filter(|(taker, _)| *taker == room);
-        let before = LINE[..place].iter().copied().chain(["model"]);
+        let before = LINE[..place].iter().copied().chain(["model", "disk"]);
         return Some(before.chain(wings.map(|(_, wing)| *wing)).collect());
     }
     let (_, rooms) = BESIDE_THE_LINE.iter().find(|(name, _)| *name == room)?;

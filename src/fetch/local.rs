@@ -14,6 +14,7 @@ use super::options::FetchOptions;
 use super::request::{Fetched, Place, Request};
 use super::sniff::{Content, HEAD};
 use super::trouble::{Mismatch, Trouble};
+use crate::disk;
 use crate::model::{Progress, Sha256Digest, Task};
 
 /// What copying a local file comes to, if not to the right file.
@@ -48,7 +49,7 @@ pub fn take_file(
 pub fn hash_file(path: &Path, progress: &dyn Progress) -> Result<(Sha256Digest, u64), FetchError> {
     let label = path.display().to_string();
     let read = |error| FetchError::disk(&label, "read", path, error);
-    let mut file = File::open(path).map_err(read)?;
+    let mut file = disk::open(path).map_err(read)?;
     let task = progress
         .start(&format!("check {label}"), file.metadata().ok().map(|metadata| metadata.len()));
     let mut hasher = Sha256::new();
@@ -104,7 +105,7 @@ pub(super) fn copy_verified(
     let aside = &place.aside;
     match copied {
         Ok(fetched) => {
-            fs::rename(aside, &place.partial)
+            disk::rename(aside, &place.partial)
                 .map_err(|error| copying.disk("replace", &place.partial, error))?;
             copying.remove(&place.validator)?;
             Ok(fetched)
@@ -164,7 +165,7 @@ impl Copying<'_> {
     }
 
     fn remove(&self, path: &Path) -> Result<(), CopyFailed> {
-        match fs::remove_file(path) {
+        match disk::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(self.disk("remove", path, error))
             }
@@ -196,12 +197,12 @@ fn open(path: &Path) -> Result<File, Trouble> {
     if !metadata.is_file() {
         return Err(wrong("it is no plain file"));
     }
-    File::open(path).map_err(unreadable)
+    disk::open(path).map_err(unreadable)
 }
 
 fn look(path: &Path) -> io::Result<Content> {
     let mut head = Vec::new();
-    File::open(path)?.take(HEAD as u64).read_to_end(&mut head)?;
+    disk::open(path)?.take(HEAD as u64).read_to_end(&mut head)?;
     Ok(Content::of(&head))
 }
 

@@ -15,6 +15,7 @@ use super::exchange::{Exchange, Part};
 use super::options::FetchOptions;
 use super::request::{Place, Request};
 use super::sniff::{Content, HEAD};
+use crate::disk;
 use crate::model::{Progress, Sha256Digest, Task};
 
 fn start_task(request: &Request, progress: &dyn Progress) -> Box<dyn Task> {
@@ -178,7 +179,7 @@ impl<'a> Partial<'a> {
     }
 
     fn version(&self, url: &str) -> Option<String> {
-        let text = fs::read_to_string(&self.place.validator).ok()?;
+        let text = disk::read_to_string(&self.place.validator).ok()?;
         let mut lines = text.lines();
         if lines.next()?.strip_prefix("url ")? != url {
             return None;
@@ -207,7 +208,7 @@ impl<'a> Partial<'a> {
 
     fn forget_version(&self) -> Result<(), FetchError> {
         let path = &self.place.validator;
-        match fs::remove_file(path) {
+        match disk::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(FetchError::disk(self.request.label, "remove", path, error))
             }
@@ -225,7 +226,7 @@ impl<'a> Partial<'a> {
         let Place { partial, aside, .. } = self.place;
         let disk =
             |step, path: &Path, error| FetchError::disk(self.request.label, step, path, error);
-        fs::rename(partial, aside).map_err(|error| disk("put aside", partial, error))?;
+        disk::rename(partial, aside).map_err(|error| disk("put aside", partial, error))?;
         self.file = OpenOptions::new()
             .read(true)
             .write(true)

@@ -3,8 +3,8 @@
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
+use crate::disk;
 use crate::store::LockedDirectory;
 
 use super::error::{GenerationError, Step};
@@ -34,17 +34,6 @@ impl Place for LockedDirectory {
     }
 }
 
-/// Writes a new file and waits until its content is on the disk.
-pub(super) fn write_new(path: &Path, content: &[u8]) -> Result<(), GenerationError> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path).step("create", path)?;
-    file.write_all(content).step("write", path)?;
-    file.sync_all().step("write to the disk", path)
-}
-
 /// A line that was added and may not be on the disk yet.
 #[must_use = "a line that was not synced may be lost"]
 pub(super) struct Appended {
@@ -58,7 +47,7 @@ impl Appended {
     pub(super) fn sync(self) -> Result<(), GenerationError> {
         self.file.sync_all().step("write to the disk", &self.path)?;
         match self.path.parent() {
-            Some(parent) if self.is_first => sync_directory(parent),
+            Some(parent) if self.is_first => Ok(disk::sync_directory(parent)?),
             _ => Ok(()),
         }
     }
@@ -66,7 +55,7 @@ impl Appended {
 
 /// Adds a line to a file that only grows. What a crash left of a line before it is cut off first.
 pub(super) fn append_line(path: &Path, line: &str) -> Result<Appended, GenerationError> {
-    let there = match fs::read(path) {
+    let there = match disk::read(path) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error).step("read", path),
@@ -83,59 +72,14 @@ pub(super) fn append_line(path: &Path, line: &str) -> Result<Appended, Generatio
     Ok(Appended { file, path: path.to_owned(), is_first: there.is_empty() })
 }
 
-/// Makes a directory for its owner alone.
-pub(super) fn make_directory(path: &Path) -> Result<(), GenerationError> {
-    fs::create_dir_all(path).step("create", path)?;
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let owner = fs::Permissions::from_mode(0o700);
-        fs::set_permissions(path, owner).step("set the mode of", path)?;
-    }
-    Ok(())
-}
-
-/// Waits until the names in a directory are on the disk.
-#[cfg(unix)]
-pub(super) fn sync_directory(path: &Path) -> Result<(), GenerationError> {
-    fs::File::open(path).and_then(|directory| directory.sync_all()).step("write to the disk", path)
-}
-
-/// NTFS journals names by itself, and `FlushFileBuffers` takes no directory.
-#[cfg(windows)]
-pub(super) fn sync_directory(_path: &Path) -> Result<(), GenerationError> {
-    Ok(())
-}
-
-/// Gives a directory its final name.
+/// Gives a directory its final name, which nothing has.
 pub(super) fn rename(from: &Path, to: &Path) -> Result<(), GenerationError> {
-    retry(|| fs::rename(from, to)).step("rename", from)?;
+    if !disk::rename_new(from, to).step("rename", from)? {
+        let taken = io::Error::from(io::ErrorKind::AlreadyExists);
+        return Err(taken).step("rename to", to);
+    }
     match to.parent() {
-        Some(parent) => sync_directory(parent),
+        Some(parent) => Ok(disk::sync_directory(parent)?),
         None => Ok(()),
     }
-}
-
-/// Reads a file that another process may be replacing.
-pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    retry(|| fs::read(path))
-}
-
-/// On Windows whoever scans or replaces a file may hold it for a moment: tries again for a second.
-fn retry<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let mut tries = if cfg!(windows) { 40 } else { 0 };
-    loop {
-        match work() {
-            Err(error) if tries > 0 && is_held(&error) => {
-                tries -= 1;
-                std::thread::sleep(Duration::from_millis(25));
-            }
-            done => return done,
-        }
-    }
-}
-
-/// `ERROR_ACCESS_DENIED`, `ERROR_SHARING_VIOLATION`, `ERROR_LOCK_VIOLATION`.
-fn is_held(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(5 | 32 | 33))
 }

@@ -190,3 +190,9 @@ fn there(numbers: &[u64]) -> String {
 fn list(files: &[PathBuf]) -> String {
     files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
 }
+
+impl From<crate::disk::DiskError> for GenerationError {
+    fn from(crate::disk::DiskError { step, path, source }: crate::disk::DiskError) -> Self {
+        Self::Io { step, path, source }
+    }
+}

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::disk;
 use crate::model::{Name, TreePath};
 
-use super::durable;
 use super::error::{GenerationError, Step};
 use super::history::{self, Operation, Standing};
 use super::record::{FORMAT, Generation, INPUTS, LOCK, MANIFEST, PLANS, digest};
@@ -63,7 +63,7 @@ impl Generations {
     /// The number of the current generation; none before the first build.
     pub fn current_number(&self) -> Result<Option<u64>, GenerationError> {
         let path = self.directory.join(CURRENT);
-        let text = match durable::read(&path) {
+        let text = match disk::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error).step("read", &path),
@@ -85,7 +85,7 @@ impl Generations {
         let path = self.path(number).join(RECORD);
         let damaged =
             |reason: String| GenerationError::Damaged { number, path: path.clone(), reason };
-        let text = match durable::read(&path) {
+        let text = match disk::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let numbers = self.numbers()?;
@@ -119,7 +119,7 @@ impl Generations {
     /// Every operation, oldest first.
     pub fn history(&self) -> Result<Vec<Operation>, GenerationError> {
         let path = self.directory.join(HISTORY);
-        let text = match durable::read(&path) {
+        let text = match disk::read(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error).step("read", &path),
@@ -187,7 +187,7 @@ impl Generations {
             path: path.clone(),
             reason: reason.to_owned(),
         };
-        let content = match durable::read(&path) {
+        let content = match disk::read(&path) {
             Ok(content) => content,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(damaged("the file is missing"));

@@ -10,6 +10,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::disk;
 use crate::model::{BlobId, Name, TreePath};
 
 use super::error::{GenerationError, Step};
@@ -89,7 +90,7 @@ fn pending(
     let (mut changed, mut unsaved) = (Vec::new(), Vec::new());
     for target in targets {
         let path = target.at.at(project);
-        let now = match fs::read(&path) {
+        let now = match disk::read(&path) {
             Ok(now) => Some(now),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(error).step("read", &path),
@@ -182,7 +183,7 @@ fn with_line_feeds(content: &[u8]) -> Vec<u8> {
 
 /// Copies a file beside itself, under a name that is free.
 fn keep_aside(path: &Path) -> Result<PathBuf, GenerationError> {
-    let content = fs::read(path).step("read", path)?;
+    let content = disk::read(path).step("read", path)?;
     let mut number = 1u32;
     loop {
         let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -208,18 +209,5 @@ fn replace(path: &Path, content: &[u8]) -> Result<(), GenerationError> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory).step("create", directory)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".drystone-");
-    #[cfg(unix)]
-    let mode = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o666);
-    #[cfg(unix)]
-    builder.permissions(mode);
-    let mut staged = builder.tempfile_in(directory).step("create a file in", directory)?;
-    staged.write_all(content).step("write", &path)?;
-    if let Ok(there) = fs::metadata(&path) {
-        staged.as_file().set_permissions(there.permissions()).step("set the mode of", &path)?;
-    }
-    staged.as_file().sync_all().step("write to the disk", &path)?;
-    staged.persist(&path).map_err(|error| error.error).step("replace", &path)?;
-    super::durable::sync_directory(directory)
+    Ok(disk::replace_file(&path, content, 0o666)?)
 }

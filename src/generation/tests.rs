@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::durable::Place;
+use super::error::Step;
 use super::writing::{record_with, remove_in, rollback_in};
 use super::*;
 use crate::compose::PackageIdentity;
@@ -23,7 +24,8 @@ impl Place for Plain {
     fn replace(&self, name: &str, content: &[u8]) -> Result<(), GenerationError> {
         let staged = self.0.join(format!("{name}.new"));
         fs::write(&staged, content).expect("written");
-        super::durable::rename(&staged, &self.0.join(name))
+        let target = self.0.join(name);
+        crate::disk::rename_over(&staged, &target).step("rename to", &target)
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use crate::disk;
 use crate::model::{BlobId, TreePath};
 use crate::store::{LockedDirectory, roots_text};
 
@@ -134,7 +135,7 @@ pub(super) fn remove_in(
     history::append(place, &Operation { time, action })?.sync()?;
     let aside = place.path().join(format!("{number}{STAGED}removed"));
     durable::rename(&generations.path(number), &aside)?;
-    fs::remove_dir_all(&aside).step("remove", &aside)
+    Ok(disk::remove_tree(&aside)?)
 }
 
 fn parent_of(generations: &Generations, current: u64) -> Result<u64, GenerationError> {
@@ -196,23 +197,23 @@ fn stage(
 ) -> Result<(), GenerationError> {
     let number = generation.number;
     let staged = directory.join(format!("{number}{STAGED}new"));
-    durable::make_directory(&staged)?;
+    disk::make_directory(&staged)?;
     let mut directories = std::collections::BTreeSet::from([staged.clone()]);
     for (path, content) in files {
         let mut below = staged.clone();
         for part in path.parent().iter().flat_map(TreePath::parts) {
             below.push(part);
             if directories.insert(below.clone()) {
-                durable::make_directory(&below)?;
+                disk::make_directory(&below)?;
             }
         }
-        durable::write_new(&path.at(&staged), content)?;
+        disk::write_synced(&path.at(&staged), content, 0o600)?;
     }
     let record = staged.join(RECORD);
     let text = generation.text().map_err(std::io::Error::other).step("write", &record)?;
-    durable::write_new(&record, &text)?;
+    disk::write_synced(&record, &text, 0o600)?;
     for path in &directories {
-        durable::sync_directory(path)?;
+        disk::sync_directory(path)?;
     }
     durable::rename(&staged, &directory.join(number.to_string()))
 }
@@ -226,7 +227,7 @@ fn sweep(directory: &Path) -> Result<(), GenerationError> {
         let is_staged = name.to_str().and_then(|name| name.split_once(STAGED));
         let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         if is_staged.is_some_and(|(number, _)| is_number(number)) {
-            fs::remove_dir_all(entry.path()).step("remove", &entry.path())?;
+            disk::remove_tree(&entry.path())?;
         }
     }
     Ok(())

@@ -21,7 +21,7 @@ pub enum LockError {
         source: io::Error,
     },
     /// Writing the file failed; what was there stays.
-    #[error("the lock {} cannot be written: {step} failed", .path.display())]
+    #[error("the lock cannot be written: could not {step} {}", .path.display())]
     #[diagnostic(
         code(drystone::lock::unwritable),
         help("see that its directory may be written and has room; the old file is untouched")

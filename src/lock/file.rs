@@ -1,13 +1,14 @@
 //! Locks as files: where they lie, reading and saving them.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::LockError;
 use super::model::Lock;
 use super::read::read;
 use super::write::write;
+use crate::disk;
 use crate::model::Name;
 
 /// Where an environment's lock lies: `lockfiles/<environment>.lock.kdl` below the directory of the
@@ -25,7 +26,7 @@ pub fn load(path: &Path) -> Result<Option<Lock>, LockError> {
 }
 
 fn bytes(path: &Path) -> Result<Option<Vec<u8>>, LockError> {
-    match fs::read(path) {
+    match disk::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(LockError::Unreadable { path: path.to_path_buf(), source }),
@@ -59,15 +60,10 @@ pub fn save(path: &Path, lock: &Lock) -> Result<Saved, LockError> {
         let reason = "it is a link that leads out of the project";
         return Err(failed("opening its directory")(io::Error::other(reason)));
     }
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".lock-");
     // A file of the project, readable by all, and not the private one that temporary files are.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    let mut file = builder.tempfile_in(directory).map_err(failed("making a temporary file"))?;
-    file.write_all(text.as_bytes()).map_err(failed("writing"))?;
-    file.as_file().sync_all().map_err(failed("flushing to the disk"))?;
-    file.persist(path).map_err(|error| failed("renaming into place")(error.error))?;
+    disk::replace_file(path, text.as_bytes(), 0o644).map_err(
+        |disk::DiskError { step, path, source }| LockError::Unwritable { path, step, source },
+    )?;
     Ok(Saved::Written)
 }
 

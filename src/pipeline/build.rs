@@ -21,6 +21,7 @@ use super::unpacking::{Part, Unpacked, unpack_all};
 use super::{Error, Result, Settings};
 use crate::catalogue::Catalogue;
 use crate::compose::{Composed, PackageIdentity, realised_root_units, require_path_budget};
+use crate::disk;
 use crate::generation::{self, Generation, NewGeneration, Recorded};
 use crate::host::machine_facts;
 use crate::lock::{self, Lock, LockedPackage, LockedPlatform};
@@ -261,7 +262,7 @@ impl Build<'_> {
         let mut inputs = BTreeMap::new();
         for text in included.chain(local).filter(|&text| text != MANIFEST) {
             let path = self.project.directory.join(text);
-            let content = std::fs::read(&path)
+            let content = disk::read(&path)
                 .map_err(|source| Error::Directory { path: path.clone(), source })?;
             if let Ok(inside) = text.parse::<TreePath>() {
                 inputs.insert(inside, content);

@@ -6,6 +6,7 @@ use super::build::{BuildRequest, build_environment};
 use super::history::rolled_back;
 use super::project::{MANIFEST, Project, known_names};
 use super::{Error, Result};
+use crate::disk;
 use crate::generation::{Generation, Generations};
 use crate::model::{Name, Platform, Progress};
 use crate::store::Store;
@@ -141,7 +142,7 @@ fn differs(
         files.push((path.to_string(), content));
     }
     for (path, recorded) in files {
-        let now = std::fs::read(project.directory.join(&path)).unwrap_or_default();
+        let now = disk::read(&project.directory.join(&path)).unwrap_or_default();
         if with_lf(&now) != with_lf(&recorded) {
             return Ok(Some(path));
         }

@@ -9,6 +9,7 @@ use super::project::Project;
 use super::run::host_roots;
 use super::{Error, Result, Settings};
 use crate::compose::{DescribedEnvironment, ENVIRONMENT_TEXT};
+use crate::disk;
 use crate::model::{Family, Name, Progress, TreePath};
 use crate::runtime::{
     Command, Directories, PlannedAction, PlannedVariable, execute, planned_variables,
@@ -43,7 +44,7 @@ fn start(
     let current = current(&project, &store, &environment, progress)?;
     let path = current.directory.join(ENVIRONMENT_TEXT);
     let text =
-        std::fs::read(&path).map_err(|source| Error::Directory { path: path.clone(), source })?;
+        disk::read(&path).map_err(|source| Error::Directory { path: path.clone(), source })?;
     let described = DescribedEnvironment::read(&text)?;
     let packages: BTreeMap<Name, Option<TreePath>> = described
         .packages

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Error, Result};
 use crate::catalogue::Catalogue;
+use crate::disk;
 use crate::generation::Generations;
 use crate::lock::{self, Lock};
 use crate::manifest::{self, Environment, Manifest};
@@ -115,7 +116,7 @@ impl<'a> Project<'a> {
     /// The bytes of the manifest.
     pub fn read_manifest(&self) -> Result<Vec<u8>> {
         let path = self.manifest_path();
-        std::fs::read(&path).map_err(|source| Error::Directory { path, source })
+        disk::read(&path).map_err(|source| Error::Directory { path, source })
     }
 
     /// The generations of an environment.

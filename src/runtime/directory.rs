@@ -12,7 +12,7 @@ use super::lease::Lease;
 use super::placer::{PlaceError, Placer};
 use super::plan::{Plan, PlannedFile};
 use super::record::Record;
-use super::remove_tree::remove_tree;
+use crate::disk;
 use crate::model::{Family, Kind, Name, TreePath};
 
 /// With more files than this, several threads place them: starting threads costs more before.
@@ -78,7 +78,7 @@ impl RuntimeDirectory {
                 let path = made.path.clone();
                 drop(made);
                 // The failure that led here is the one to tell; a later run sweeps what stays.
-                let _ = remove_tree(&path);
+                let _ = disk::remove_tree(&path);
                 Err(error)
             }
         }
@@ -112,7 +112,7 @@ impl RuntimeDirectory {
         record.plan = before;
         let mut found = Self { path, id, lease, record };
         let tmp = found.tmp();
-        remove_tree(&tmp).context("empty", &tmp)?;
+        disk::remove_tree(&tmp)?;
         if found.record.plan == Some(plan.digest()?) && found.app().is_dir() {
             make_directory(&tmp)?;
             found.record.write(&found.path)?;
@@ -121,7 +121,7 @@ impl RuntimeDirectory {
         found.record.plan = None;
         found.record.write(&found.path)?;
         let app = found.app();
-        remove_tree(&app).context("remove", &app)?;
+        disk::remove_tree(&app)?;
         found.fill(plan, roots, placer)?;
         Ok(found)
     }
@@ -131,7 +131,7 @@ impl RuntimeDirectory {
         // Under another name first: gc never sees half of it.
         let staged = self.path.join("roots.new");
         std::fs::write(&staged, roots).context("write", &staged)?;
-        std::fs::rename(&staged, &roots_path).context("rename to", &roots_path)?;
+        disk::rename(&staged, &roots_path).context("rename to", &roots_path)?;
         for directory in [self.app(), self.home(), self.tmp()] {
             make_directory(&directory)?;
         }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::binary::{BinaryError, BinaryFormat, Machine};
+use crate::disk::DiskError;
 use crate::model::{Name, Platform, TreePath};
 
 /// The result of this room's work.
@@ -346,6 +347,12 @@ pub enum RuntimeError {
 fn near_words(near: &[String]) -> String {
     let quoted: Vec<String> = near.iter().map(|name| format!("\"{name}\"")).collect();
     if quoted.is_empty() { String::new() } else { format!("; near it: {}", quoted.join(", ")) }
+}
+
+impl From<DiskError> for RuntimeError {
+    fn from(DiskError { step, path, source }: DiskError) -> Self {
+        Self::Io { step, path, source }
+    }
 }
 
 /// Gives an I/O error its step and path.

@@ -6,7 +6,7 @@ use super::directory::{RuntimeDirectory, entries, lock};
 use super::error::{Context, Result};
 use super::plan::{Plan, PlannedFile, PlannedKind};
 use super::record::{End, Record, State, state};
-use super::remove_tree::remove_tree;
+use crate::disk;
 use crate::model::{BlobId, Name, TreePath};
 
 /// The modification time of every blob: 2000-01-01T00:00:00Z in seconds since 1970.
@@ -51,7 +51,7 @@ pub(super) fn changed_files(app: &Path, plan: &Plan) -> Vec<ChangedFile> {
 
 fn looks_changed(path: &Path, size: u64) -> bool {
     let Ok(metadata) = std::fs::symlink_metadata(path) else { return false };
-    if !metadata.is_file() || is_own_file(&metadata) {
+    if !metadata.is_file() {
         return false;
     }
     let seconds = metadata
@@ -59,29 +59,18 @@ fn looks_changed(path: &Path, size: u64) -> bool {
         .ok()
         .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
         .map(|since| since.as_secs());
-    metadata.len() != size || seconds != Some(BLOB_TIME) || became_writable(&metadata)
+    let touched = metadata.len() != size || seconds != Some(BLOB_TIME) || became_writable(path);
+    touched && !is_own_file(path)
+}
+
+/// Whether somebody cleared the protection of a file, to write to it.
+fn became_writable(path: &Path) -> bool {
+    disk::is_protected(path).is_ok_and(|protected| !protected)
 }
 
 /// Whether a file has no other name: then it is not the store's.
-#[cfg(unix)]
-fn is_own_file(metadata: &std::fs::Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::nlink(metadata) == 1
-}
-
-/// Windows tells the number of names only of open files; verifying one too many costs little.
-#[cfg(not(unix))]
-fn is_own_file(_metadata: &std::fs::Metadata) -> bool {
-    false
-}
-
-#[cfg(unix)]
-fn became_writable(metadata: &std::fs::Metadata) -> bool {
-    std::os::unix::fs::MetadataExt::mode(metadata) & 0o222 != 0
-}
-
-#[cfg(not(unix))]
-fn became_writable(_metadata: &std::fs::Metadata) -> bool {
-    false
+fn is_own_file(path: &Path) -> bool {
+    disk::facts(path).is_ok_and(|facts| facts.names == 1)
 }
 
 /// Ends a run: records its end, gives back the lease, removes what is not kept. Gives the directory
@@ -134,7 +123,7 @@ pub(super) fn sweep(runtimes: &Path, keep_runs: u32) -> Result<Vec<String>> {
     for entry in std::fs::read_dir(runtimes).context("list", runtimes)? {
         let entry = entry.context("list", runtimes)?;
         if entry.file_name().to_string_lossy().starts_with(LEAVING)
-            && let Err(error) = remove_tree(&entry.path())
+            && let Err(error) = disk::remove_tree(&entry.path())
         {
             say(&entry.path(), &error);
         }
@@ -147,6 +136,6 @@ pub(super) fn sweep(runtimes: &Path, keep_runs: u32) -> Result<Vec<String>> {
 pub(super) fn set_aside(path: &Path) -> std::io::Result<PathBuf> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let aside = path.with_file_name(format!("{LEAVING}{name}"));
-    std::fs::rename(path, &aside)?;
+    disk::rename(path, &aside)?;
     Ok(aside)
 }

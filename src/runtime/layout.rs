@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::error::{Context, Result};
+use crate::disk;
 use crate::model::{BlobId, Entry, Family, FoldedPath, Kind, Tree, TreePath};
 
 /// Gives the path of a blob's file; the second argument says which of its two forms.
@@ -115,7 +116,7 @@ pub(super) fn find_entry<'a>(tree: &'a Tree, path: &TreePath, family: Family) ->
 pub(super) fn link_target(entry: &Entry, reader: Reader<'_>) -> Result<String> {
     let Some(blob) = &entry.blob else { return Ok(String::new()) };
     let path = reader(blob, false);
-    let bytes = std::fs::read(&path).context("read", &path)?;
+    let bytes = disk::read(&path).context("read", &path)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

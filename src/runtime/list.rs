@@ -8,7 +8,7 @@ use super::directory::{entries, lock};
 use super::error::{Context, Result, RuntimeError, nearest};
 use super::keep::set_aside;
 use super::record::{Record, State, state};
-use super::remove_tree::remove_tree;
+use crate::disk;
 use crate::model::Name;
 
 /// One runtime directory.
@@ -93,7 +93,7 @@ pub fn remove(project: &Path, wanted: &str) -> Result<RuntimeInfo> {
     }
     let aside = set_aside(&info.path).context("remove", &info.path)?;
     drop(guard);
-    remove_tree(&aside).context("remove", &aside)?;
+    disk::remove_tree(&aside)?;
     Ok(info.clone())
 }
 

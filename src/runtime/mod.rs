@@ -31,7 +31,6 @@ mod make_plan;
 mod placer;
 mod plan;
 mod record;
-mod remove_tree;
 mod run;
 mod template;
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::{Context, Result, RuntimeError};
 use super::lease::lease_is_held;
 use super::plan::Plan;
+use crate::disk;
 use crate::model::{Name, TreeId};
 
 /// The record's file in a runtime directory.
@@ -90,7 +91,7 @@ impl Record {
     /// Writes it, and takes away what says how an earlier run here ended.
     pub(super) fn write(&self, directory: &Path) -> Result<()> {
         let end = directory.join(END);
-        match std::fs::remove_file(&end) {
+        match disk::remove_file(&end) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 Err(error).context("remove", &end)
             }
@@ -115,7 +116,7 @@ impl End {
 }
 
 fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Option<T> {
-    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+    serde_json::from_str(&disk::read_to_string(path).ok()?).ok()
 }
 
 /// Writes under a temporary name, then renames: readers see all of it or none.
@@ -124,7 +125,7 @@ fn write(value: &impl Serialize, path: &Path) -> Result<()> {
         .map_err(|error| RuntimeError::Plan { reason: error.to_string() })?;
     let staged = path.with_extension("new");
     std::fs::write(&staged, text + "\n").context("write", &staged)?;
-    std::fs::rename(&staged, path).context("rename to", path)
+    disk::rename(&staged, path).context("rename to", path)
 }
 
 /// What became of the run in a directory, and how it ended where that is known.

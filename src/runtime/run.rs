@@ -11,7 +11,7 @@ use super::keep::{ChangedFile, Keep, changed_files, finish, sweep};
 use super::launch::{Command, Watch, start};
 use super::placer::Placer;
 use super::plan::Plan;
-use super::remove_tree::remove_tree;
+use crate::disk;
 use crate::model::{Name, TreePath};
 
 /// What to run, and where.
@@ -96,7 +96,7 @@ fn give_up(
     drop(directory);
     if !matches!(request.keep, Keep::Named(_)) {
         // The error that led here is the one to tell; a later run sweeps what stays.
-        let _ = remove_tree(&path);
+        let _ = disk::remove_tree(&path);
         let _ = sweep(request.runtimes, request.plan.keep_runs);
     }
     error

@@ -8,22 +8,20 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use crate::disk;
 use crate::model::{Progress, TreeId};
 
 use super::Store;
 use super::error::{At, Result, StoreError};
 use super::format::Format;
-use super::layout::{
-    DIRECTORIES, KEPT_OUT_OF_GIT, Layout, make_directories, make_directory, random_id,
-};
+use super::layout::{DIRECTORIES, KEPT_OUT_OF_GIT, Layout, random_id};
 use super::listing;
 use super::lock_file::{self, Mode};
 use super::open::StoreOptions;
 use super::owner;
-use super::removal::remove_tree;
 use super::roots::Root;
 use super::tree_file;
-use super::verify::{Damage, DamageKind, VerifyOptions};
+use super::verify::{Damage, DamageKind, VerifyOptions, attributes};
 
 /// What adopting found.
 #[derive(Debug, Clone, Default, serde::Serialize)]
@@ -49,11 +47,11 @@ impl Store {
         let layout = Layout::new(root.clone());
         refuse_what_is_no_store(&layout)?;
         discard_locks(&layout)?;
-        make_directories(&layout.sessions())?;
+        disk::make_directories(&layout.sessions())?;
         let gc = layout.lock("gc");
         let alone = lock_file::acquire(&gc, Mode::Exclusive, "the store to be idle", progress)?;
         // Without this file nobody opens it while it is half adopted.
-        remove_tree(&layout.format())?;
+        disk::remove_tree(&layout.format())?;
         discard(&layout)?;
         drop(alone);
         let format = Format::new(random_id()?, owner::current()?);
@@ -65,9 +63,11 @@ impl Store {
 
     fn verify_and_clean(&self, progress: &dyn Progress) -> Result<AdoptReport> {
         for blob in listing::blobs(self.layout())? {
+            let Some((_, executable)) = blob.name else { continue };
             // Never through a link: it could lead out of the store.
-            if blob.name.is_some() && blob.path.symlink_metadata().is_ok_and(|it| it.is_file()) {
-                // Copies and clones lose modes and times; contents are what counts.
+            let Ok(there) = blob.path.symlink_metadata() else { continue };
+            // Copies and clones lose modes and times; contents are what counts.
+            if there.is_file() && attributes(&blob.path, &there, executable).is_some() {
                 super::repair::reset_attributes(&blob.path)?;
             }
         }
@@ -76,21 +76,21 @@ impl Store {
         for damage in verified.damages {
             match damage.kind {
                 DamageKind::Format | DamageKind::BlobMissing => continue,
-                _ => remove_tree(&damage.path)?,
+                _ => disk::remove_tree(&damage.path)?,
             }
             report.removed.push(damage);
         }
         for named in listing::trees(self.layout())? {
             // A link may lead to another content tomorrow.
             if !named.path.symlink_metadata().is_ok_and(|there| there.is_file()) {
-                remove_tree(&named.path)?;
+                disk::remove_tree(&named.path)?;
                 let detail = "it is not a file";
                 report.removed.push(Damage::new(DamageKind::Tree, &named.path, detail));
             }
         }
         for tree in self.incomplete_trees()? {
             let path = self.layout().tree(&tree);
-            remove_tree(&path)?;
+            disk::remove_tree(&path)?;
             let detail = "a blob that it names is not there";
             report.removed.push(Damage::new(DamageKind::Tree, &path, detail));
         }
@@ -152,7 +152,7 @@ fn discard_locks(layout: &Layout) -> Result<()> {
     for name in listing::names(&directory)? {
         let path = directory.join(&name);
         if name != "gc" || !path.symlink_metadata().is_ok_and(|there| there.is_file()) {
-            remove_tree(&path)?;
+            disk::remove_tree(&path)?;
         }
     }
     Ok(())
@@ -161,10 +161,10 @@ fn discard_locks(layout: &Layout) -> Result<()> {
 /// Removes everything that could make drystone do something, and sets modes.
 fn discard(layout: &Layout) -> Result<()> {
     for name in ["environments", "runtimes", "unpacked", "realised", "tmp"] {
-        remove_tree(&layout.directory(name))?;
+        disk::remove_tree(&layout.directory(name))?;
     }
     for name in DIRECTORIES {
-        make_directory(&layout.directory(name))?;
+        disk::make_directory(&layout.directory(name))?;
     }
     for name in ["", "blobs", "trees", "archives", "locks"] {
         private(&layout.directory(name))?;
@@ -180,7 +180,7 @@ fn discard(layout: &Layout) -> Result<()> {
 /// Downloads are believed by their name alone, so none of these stays.
 fn discard_archives(directory: &Path) -> Result<()> {
     for name in listing::names(directory)? {
-        remove_tree(&directory.join(name))?;
+        disk::remove_tree(&directory.join(name))?;
     }
     Ok(())
 }

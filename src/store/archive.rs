@@ -4,14 +4,14 @@
 //! both survive an interruption. One whose hash was wrong is kept as `archives/<key>.wrong`. The
 //! modification time of an archive says when it was last asked for; gc goes by it.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
+use crate::disk;
 use crate::model::{Progress, Sha256Digest};
 
 use super::Store;
-use super::durability;
 use super::error::{At, Result, StoreError};
 use super::lock_file::HeldLock;
 use super::roots::Root;
@@ -74,7 +74,7 @@ impl DownloadPlace<'_> {
     /// Removes the archive of this hash, which turned out not to have it any more.
     pub fn discard(&self, sha256: &Sha256Digest) -> Result<()> {
         let path = self.store.layout().archive(sha256);
-        match super::retry::retried(|| std::fs::remove_file(&path)) {
+        match disk::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(StoreError::io("remove", &path, error))
             }
@@ -87,15 +87,15 @@ impl DownloadPlace<'_> {
         let partial = self.partial();
         // Windows flushes only through a handle that may write.
         let file = File::options().read(true).write(true).open(&partial).at("open", &partial)?;
-        durability::set_mode(&file, 0o600).at("set the mode of", &partial)?;
+        disk::set_mode(&file, 0o600).at("set the mode of", &partial)?;
         file.sync_all().at("write to the disk", &partial)?;
         drop(file);
         self.store.session()?.protect([Root::Archive(*sha256)])?;
         let path = self.store.layout().archive(sha256);
-        durability::rename_over(&partial, &path).at("put in place", &path)?;
-        durability::sync_directory(&self.store.layout().directory("archives"))?;
+        disk::rename_over(&partial, &path).at("put in place", &path)?;
+        disk::sync_directory(&self.store.layout().directory("archives"))?;
         for leftover in [self.beside(".partial.validator"), self.aside()] {
-            match fs::remove_file(&leftover) {
+            match disk::remove_file(&leftover) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(StoreError::io("remove", &leftover, error));
                 }

@@ -4,15 +4,15 @@
 //! with mode 0444 and `<hex>.x` with 0555. A form that is missing is copied from the other. Every
 //! blob has the same modification time, so that a changed one shows.
 
-use std::fs::{self, File, FileTimes};
+use std::fs::{File, FileTimes};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::disk;
 use crate::model::{BlobId, Kind};
 
 use super::Store;
-use super::durability;
 use super::error::{At, Result, StoreError};
 use super::layout::Layout;
 
@@ -29,18 +29,10 @@ pub(super) const fn mode(executable: bool) -> u32 {
     if executable { 0o555 } else { 0o444 }
 }
 
-/// Gives a finished file the time that every blob has, and protects it.
+/// Gives a finished file the time that every blob has, and protects it from writers.
 pub(super) fn seal(file: &File) -> io::Result<()> {
     file.set_times(FileTimes::new().set_modified(fixed_time()))?;
-    protect(file)
-}
-
-/// Keeps writers away from a blob. On Unix its mode does. On Windows this is the place for the
-/// access list that denies everyone exactly FILE_WRITE_DATA and FILE_APPEND_DATA; the read-only
-/// attribute is not used, because it hinders the removal of every link.
-#[allow(clippy::unnecessary_wraps)]
-fn protect(_file: &File) -> io::Result<()> {
-    Ok(())
+    disk::protect(file)
 }
 
 /// Whether a blob is here in any form, or needs none.
@@ -54,7 +46,7 @@ pub(super) fn is_here(layout: &Layout, blob: &BlobId, kind: Kind) -> bool {
 pub(super) fn read(layout: &Layout, blob: &BlobId) -> Result<Vec<u8>> {
     for executable in [false, true] {
         let path = layout.blob(blob, executable);
-        match super::retry::read(&path) {
+        match disk::read(&path) {
             Ok(content) if blake3::hash(&content).as_bytes() == blob.as_bytes() => {
                 return Ok(content);
             }
@@ -82,8 +74,8 @@ pub(super) fn ensure_form(store: &Store, blob: &BlobId, executable: bool) -> Res
         return Err(StoreError::BlobMissing { blob: *blob, name: blob.hex() });
     }
     let staged = copy_durably(store, &other, mode(executable))?;
-    if !durability::rename_new(&staged, &path).at("put in place", &path)? {
-        let _ = fs::remove_file(&staged); // Another process was faster.
+    if !disk::rename_new(&staged, &path).at("put in place", &path)? {
+        let _ = disk::remove_file(&staged); // Another process was faster.
     }
     Ok(path)
 }
@@ -97,15 +89,15 @@ pub(super) fn renew(store: &Store, path: &Path, executable: bool) -> Result<()> 
 /// Gives a form of a blob the content of another file, by rename.
 pub(super) fn replace(store: &Store, good: &Path, path: &Path, executable: bool) -> Result<()> {
     let staged = copy_durably(store, good, mode(executable))?;
-    durability::rename_over(&staged, path).at("put in place", path)
+    disk::rename_over(&staged, path).at("put in place", path)
 }
 
 /// A copy in staging that is on the disk.
 fn copy_durably(store: &Store, from: &Path, mode: u32) -> Result<PathBuf> {
     let staged = store.session()?.staging_path()?;
     let copied = (|| {
-        let mut source = super::retry::retried(|| File::open(from))?;
-        let mut file = durability::create_new(&staged, mode)?;
+        let mut source = disk::open(from)?;
+        let mut file = disk::create_new(&staged, mode)?;
         io::copy(&mut source, &mut file)?;
         seal(&file)?;
         file.sync_all()

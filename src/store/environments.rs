@@ -4,12 +4,11 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::Store;
-use super::durability::{self, Barrier};
+use super::barrier::Barrier;
 use super::error::{At, Result, StoreError};
-use super::layout::{make_directories, make_directory};
 use super::lock_file::HeldLock;
-use super::removal::remove_tree;
 use super::session::Session;
+use crate::disk;
 
 /// A directory held under an exclusive lock.
 pub struct LockedDirectory {
@@ -22,7 +21,7 @@ pub struct LockedDirectory {
 
 impl LockedDirectory {
     pub(super) fn new(store: &Store, path: PathBuf, lock: HeldLock) -> Result<Self> {
-        make_directories(&path)?;
+        disk::make_directories(&path)?;
         let (session, barrier) = (store.shared_session()?, Arc::clone(store.barrier()?));
         Ok(Self { path, session, barrier, store: store.root().to_path_buf(), _lock: lock })
     }
@@ -43,7 +42,7 @@ impl LockedDirectory {
     pub fn write(&self, name: &str, content: &[u8]) -> Result<()> {
         let target = self.below(name)?;
         let staged = self.session.staging_path()?;
-        durability::write_synced(&staged, content, 0o600)?;
+        disk::write_synced(&staged, content, 0o600)?;
         put_in_place(&staged, &target)
     }
 
@@ -52,11 +51,11 @@ impl LockedDirectory {
     pub fn write_directory(&self, name: &str, files: &[(&str, &[u8])]) -> Result<()> {
         let target = self.below(name)?;
         let staged = self.session.staging_path()?;
-        make_directory(&staged)?;
+        disk::make_directory(&staged)?;
         for (file, content) in files {
-            durability::write_synced(&staged.join(plain(file)?), content, 0o600)?;
+            disk::write_synced(&staged.join(plain(file)?), content, 0o600)?;
         }
-        durability::sync_directory(&staged)?;
+        disk::sync_directory(&staged)?;
         put_in_place(&staged, &target)
     }
 
@@ -75,11 +74,11 @@ impl LockedDirectory {
     pub fn remove(&self, name: &str) -> Result<()> {
         let target = self.below(name)?;
         let staged = self.session.staging_path()?;
-        super::retry::rename(&target, &staged).at("remove", &target)?;
+        disk::rename(&target, &staged).at("remove", &target)?;
         if let Some(parent) = target.parent() {
-            durability::sync_directory(parent)?;
+            disk::sync_directory(parent)?;
         }
-        remove_tree(&staged)
+        Ok(disk::remove_tree(&staged)?)
     }
 
     fn below(&self, name: &str) -> Result<PathBuf> {
@@ -106,7 +105,7 @@ fn put_in_place(staged: &Path, target: &Path) -> Result<()> {
     let Some(parent) = target.parent() else {
         return Err(StoreError::Name { text: target.display().to_string() });
     };
-    make_directories(parent)?;
-    durability::rename_over(staged, target).at("put in place", target)?;
-    durability::sync_directory(parent)
+    disk::make_directories(parent)?;
+    disk::rename_over(staged, target).at("put in place", target)?;
+    Ok(disk::sync_directory(parent)?)
 }

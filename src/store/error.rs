@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::disk;
 use crate::model::{BlobId, TreeId};
 
 /// An error of the store.
@@ -229,7 +230,7 @@ impl StoreError {
     /// The error of a step on a path, told apart by what a person can do about it.
     pub(super) fn io(step: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_path_buf();
-        if super::retry::is_held_open(&source) {
+        if disk::is_held_open(&source) {
             return Self::HeldOpen { step, path, source };
         }
         match source.kind() {
@@ -240,6 +241,12 @@ impl StoreError {
             io::ErrorKind::PermissionDenied => Self::Permission { step, path, source },
             _ => Self::Io { step, path, source },
         }
+    }
+}
+
+impl From<disk::DiskError> for StoreError {
+    fn from(disk::DiskError { step, path, source }: disk::DiskError) -> Self {
+        Self::io(step, &path, source)
     }
 }
 

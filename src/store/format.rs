@@ -12,12 +12,12 @@
 //! It is read before anything else of the store is touched. The first three lines keep their form
 //! in every future layout, so that an old drystone can say what it does not understand.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use super::error::{At, Result, StoreError};
 use super::layout::{Layout, is_base32};
+use crate::disk;
 
 /// The layout that this drystone writes.
 pub(super) const LAYOUT: u32 = 1;
@@ -50,7 +50,7 @@ impl Format {
     /// Reads the file; `None` when there is none. A layout that may not be read is refused here.
     pub(super) fn read(layout: &Layout) -> Result<Option<Self>> {
         let path = layout.format();
-        let text = match super::retry::read(&path) {
+        let text = match disk::read(&path) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(StoreError::io("read", &path, error)),
@@ -91,10 +91,10 @@ impl Format {
     /// Writes the file durably, by rename from `staging`.
     pub(super) fn write(&self, layout: &Layout, staging: &Path) -> Result<()> {
         let staged = staging.join("format");
-        super::durability::write_synced(&staged, self.text().as_bytes(), 0o600)?;
+        disk::write_synced(&staged, self.text().as_bytes(), 0o600)?;
         let path = layout.format();
-        fs::rename(&staged, &path).at("put in place", &path)?;
-        super::durability::sync_directory(layout.root())
+        disk::rename(&staged, &path).at("put in place", &path)?;
+        Ok(disk::sync_directory(layout.root())?)
     }
 }
 

@@ -15,15 +15,15 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use crate::disk;
 use crate::model::{BlobId, Progress, Sha256Digest, Tree, TreeId, UnpackKey};
 
 use super::Store;
 use super::error::{Result, StoreError};
 use super::holders::{self, Holder};
-use super::layout::{make_directory, random_id};
+use super::layout::random_id;
 use super::listing;
 use super::lock_file::{self, Mode};
-use super::removal::{make_writable, remove_counting};
 use super::roots::Root;
 use super::tree_file;
 use super::unpacked;
@@ -106,12 +106,15 @@ impl Store {
         let task = progress.start("gc", None);
         let Collection { mut report, aside, .. } = collection;
         for path in aside {
-            match remove_counting(&path) {
-                Ok(freed) => {
+            match disk::remove_what_goes(&path) {
+                Ok(disk::Removed { freed, held }) => {
                     report.freed += freed;
                     task.advance(freed);
+                    for error in held {
+                        report.skip(&error.path.clone(), &error.into());
+                    }
                 }
-                Err(error) => report.skip(&path, &error),
+                Err(error) => report.skip(&path, &error.into()),
             }
         }
         Ok(report)
@@ -150,7 +153,8 @@ struct Collection<'a> {
 impl<'a> Collection<'a> {
     fn new(store: &'a Store, options: &'a GcOptions) -> Result<Self> {
         let session = store.session()?;
-        let made = session.staging_path().and_then(|bin| make_directory(&bin).map(|()| bin));
+        let made =
+            session.staging_path().and_then(|bin| Ok(disk::make_directory(&bin).map(|()| bin)?));
         let bin = match made {
             Ok(bin) => Some(bin),
             // The full disk is what gc is asked to help with: victims go beside the staging of
@@ -337,9 +341,9 @@ impl<'a> Collection<'a> {
             // A read-only directory can't be moved.
             if !self.options.dry_run
                 && path.is_dir()
-                && let Err(error) = make_writable(&path)
+                && let Err(error) = disk::make_writable(&path)
             {
-                self.report.skip(&path, &error);
+                self.report.skip(&path, &error.into());
                 continue;
             }
             if self.remove(&path) {
@@ -421,7 +425,7 @@ impl<'a> Collection<'a> {
         let moved = random_id().and_then(|name| {
             let bin = self.bin.clone().unwrap_or_else(|| self.store.layout().directory("tmp"));
             let target = bin.join(name);
-            super::retry::rename(path, &target)
+            disk::rename(path, &target)
                 .map_err(|error| StoreError::io("move aside", path, error))?;
             if self.bin.is_none() {
                 self.aside.push(target);

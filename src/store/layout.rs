@@ -13,14 +13,11 @@
 //! <store>/locks/              OS locks; locks/sessions/ the processes that use the store
 //! ```
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::model::{BlobId, Name, Sha256Digest, TreeId, UnpackKey};
 
-#[cfg(unix)]
-use super::error::At;
 use super::error::{Result, StoreError};
 use super::project::ProjectId;
 
@@ -160,44 +157,12 @@ pub(super) fn random_id() -> Result<String> {
     Ok(base32(&bytes))
 }
 
-/// Makes a directory that only its owner may enter, whatever the umask; one that is there is left
-/// as it is. Its parent must exist.
-pub(super) fn make_directory(path: &Path) -> Result<()> {
-    #[cfg_attr(windows, allow(unused_mut))]
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(path) {
-        Ok(()) => {
-            #[cfg(unix)]
-            fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
-                .at("set the mode of", path)?;
-            Ok(())
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        Err(error) => Err(StoreError::io("make the directory", path, error)),
-    }
-}
-
 /// Refuses a link where drystone is about to write: it may have come with a clone.
 pub(super) fn refuse_link(path: &Path) -> Result<()> {
     match path.symlink_metadata() {
         Ok(there) if there.is_symlink() => Err(StoreError::Linked { path: path.to_path_buf() }),
         _ => Ok(()),
     }
-}
-
-/// The same with every directory above it.
-pub(super) fn make_directories(path: &Path) -> Result<()> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    if let Some(parent) = path.parent()
-        && !parent.as_os_str().is_empty()
-    {
-        make_directories(parent)?;
-    }
-    make_directory(path)
 }
 
 #[cfg(test)]

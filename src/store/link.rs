@@ -7,16 +7,16 @@
 //! one line can say what it cost.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
 use std::sync::Mutex;
 
+use crate::disk;
 use crate::model::{BlobId, Kind};
 
 use super::Store;
 use super::blob;
-use super::durability;
 use super::error::{At, Result, StoreError};
 
 /// How a file came to its place.
@@ -89,7 +89,7 @@ pub(super) fn place(
     }
     if size == 0 {
         let mode = file_mode(executable, writable);
-        let file = durability::create_new(target, mode).at("create", target)?;
+        let file = disk::create_new(target, mode).at("create", target)?;
         if !writable {
             blob::seal(&file).at("set the time of", target)?;
         }
@@ -159,12 +159,12 @@ fn hard_link(
 }
 
 fn clone_or_copy(source: &Path, target: &Path, executable: bool, writable: bool) -> Result<Placed> {
-    let file = super::retry::retried(|| File::open(source)).at("open", source)?;
+    let file = disk::open(source).at("open", source)?;
     let mode = file_mode(executable, writable);
     let placed = if reflink_copy::reflink(source, target).is_ok() {
         Placed::Cloned
     } else {
-        let mut copy = durability::create_new(target, mode).at("create", target)?;
+        let mut copy = disk::create_new(target, mode).at("create", target)?;
         let copied = io::copy(&mut &file, &mut copy).at("copy to", target)?;
         let size = file.metadata().at("look at", source)?.len();
         if copied != size {
@@ -182,21 +182,10 @@ fn clone_or_copy(source: &Path, target: &Path, executable: bool, writable: bool)
             .at("set the mode of", target)?;
     }
     if !writable {
-        let times = fs::FileTimes::new().set_modified(blob::fixed_time());
-        set_times(target, times).at("set the time of", target)?;
+        let copy = disk::open_for_attributes(target).at("open", target)?;
+        blob::seal(&copy).at("set the time of", target)?;
     }
     Ok(placed)
-}
-
-/// On Unix the owner of a read-only file may set its times through any open file.
-fn set_times(path: &Path, times: fs::FileTimes) -> io::Result<()> {
-    let mut options = File::options();
-    if cfg!(windows) {
-        options.write(true)
-    } else {
-        options.read(true)
-    };
-    options.open(path)?.set_times(times)
 }
 
 const fn file_mode(executable: bool, writable: bool) -> u32 {
@@ -220,23 +209,21 @@ fn make_link(_text: &[u8], target: &Path) -> Result<()> {
 }
 
 /// How many names a file may have, where a test says fewer than the file system does.
-#[cfg_attr(windows, allow(dead_code))] // Links are counted on Unix only.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LinkLimit(Option<u64>);
 
 impl LinkLimit {
-    #[cfg(all(test, unix))]
+    #[cfg(test)]
     pub(super) const fn of(links: u64) -> Self {
         Self(Some(links))
     }
 
     fn link(self, source: &Path, target: &Path) -> io::Result<()> {
-        #[cfg(unix)]
         if let Some(limit) = self.0
-            && std::os::unix::fs::MetadataExt::nlink(&source.symlink_metadata()?) >= limit
+            && disk::facts(source)?.names >= limit
         {
             return Err(io::ErrorKind::TooManyLinks.into());
         }
-        super::retry::retried(|| fs::hard_link(source, target))
+        disk::hard_link(source, target)
     }
 }

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
 
+use crate::disk;
 use crate::model::NoProgress;
 
-use super::durability;
 use super::error::{At, Result, StoreError};
 use super::format::Format;
-use super::layout::{Layout, make_directories, random_id};
+use super::layout::{Layout, random_id};
 use super::lock_file::{self, Mode};
 use super::project::exact_text;
 
@@ -97,7 +97,7 @@ pub fn register(path: &Path, store_id: &str) -> Result<()> {
 /// The same with another data directory.
 pub fn register_in(data: &Path, path: &Path, store_id: &str) -> Result<()> {
     let path = fs::canonicalize(path).at("find", path)?;
-    make_directories(data)?;
+    disk::make_directories(data)?;
     let lock = data.join("stores.lock");
     let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the list of stores", &NoProgress)?;
     let mut list = read(data)?;
@@ -111,9 +111,9 @@ pub fn register_in(data: &Path, path: &Path, store_id: &str) -> Result<()> {
         reason: error.to_string(),
     })?;
     let staged = data.join(format!("stores.{}", random_id()?));
-    durability::write_synced(&staged, (text + "\n").as_bytes(), 0o600)?;
-    super::retry::rename(&staged, &target).at("put in place", &target)?;
-    durability::sync_directory(data)
+    disk::write_synced(&staged, (text + "\n").as_bytes(), 0o600)?;
+    disk::rename(&staged, &target).at("put in place", &target)?;
+    Ok(disk::sync_directory(data)?)
 }
 
 #[derive(Serialize, Deserialize)]
@@ -130,7 +130,7 @@ struct Registered {
 
 fn read(data: &Path) -> Result<List> {
     let path = data.join("stores");
-    let bytes = match super::retry::read(&path) {
+    let bytes = match disk::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Ok(List { format: 1, stores: Vec::new() });

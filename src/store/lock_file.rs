@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::disk;
 use crate::model::Progress;
 
 use super::error::{At, Result, StoreError};
@@ -40,14 +41,14 @@ pub(super) struct HeldLock {
 impl Drop for HeldLock {
     fn drop(&mut self) {
         if let Some(holder) = &self.holder {
-            let _ = fs::remove_file(holder); // It informs people only.
+            let _ = disk::remove_file(holder); // It informs people only.
         }
     }
 }
 
 /// Opens the file of a lock, making it if there is none.
 fn open(path: &Path) -> Result<File> {
-    super::retry::retried(|| opening(true).open(path)).at("open the lock", path)
+    disk::retried(path, || opening(true).open(path)).at("open the lock", path)
 }
 
 /// How the file of a lock is opened: never through a link, which may have come with a clone and
@@ -157,7 +158,7 @@ fn holder_path(lock: &Path) -> PathBuf {
 }
 
 fn holder_of(lock: &Path) -> String {
-    match fs::read_to_string(holder_path(lock)) {
+    match disk::read_to_string(&holder_path(lock)) {
         Ok(text) if !text.trim().is_empty() => text.trim().to_owned(),
         _ => "another drystone".to_owned(),
     }

@@ -17,8 +17,8 @@
 
 mod adopt;
 mod archive;
+mod barrier;
 mod blob;
-mod durability;
 mod environments;
 mod error;
 mod filesystem;
@@ -35,9 +35,7 @@ mod owner;
 mod places;
 mod project;
 mod realised;
-mod removal;
 mod repair;
-mod retry;
 mod roots;
 mod session;
 mod staging;
@@ -55,6 +53,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::disk;
 use crate::model::{BlobId, Kind, Name, Progress, Sha256Digest, Tree, TreeId, UnpackKey};
 
 pub use adopt::AdoptReport;
@@ -76,7 +75,6 @@ pub use trusted::Checked;
 pub use unpacked::UnpackRecord;
 pub use verify::{Damage, DamageKind, VerifyOptions, VerifyReport};
 
-use layout::make_directories;
 use lock_file::HeldLock;
 
 /// An exclusive right to do one piece of work, until dropped.
@@ -208,7 +206,7 @@ impl Store {
     pub fn runtimes_path(&self, project: &ProjectId, application: &Name) -> Result<PathBuf> {
         self.session()?;
         let path = self.layout().runtimes(project, application);
-        make_directories(&path)?;
+        disk::make_directories(&path)?;
         Ok(path)
     }
 

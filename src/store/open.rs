@@ -5,15 +5,14 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::disk;
 use crate::model::NoProgress;
 
-use super::durability::Barrier;
+use super::barrier::Barrier;
 use super::error::{At, Result, StoreError};
 use super::filesystem;
 use super::format::Format;
-use super::layout::{
-    DIRECTORIES, KEPT_OUT_OF_GIT, Layout, make_directories, make_directory, random_id,
-};
+use super::layout::{DIRECTORIES, KEPT_OUT_OF_GIT, Layout, random_id};
 use super::link::{Degradations, LinkLimit};
 use super::lock_file::{self, Mode};
 use super::owner;
@@ -89,7 +88,7 @@ impl Store {
     /// Writes `format` as it was when the store was opened.
     pub(super) fn rewrite_format(&self) -> Result<()> {
         let staging = self.session()?.staging_path()?;
-        make_directory(&staging)?;
+        disk::make_directory(&staging)?;
         self.format.write(&self.layout, &staging)?;
         fs::remove_dir(&staging).at("remove", &staging)
     }
@@ -120,7 +119,7 @@ impl Store {
         self.link_limit
     }
 
-    #[cfg(all(test, unix))]
+    #[cfg(test)]
     pub(super) fn set_link_limit(&mut self, limit: LinkLimit) {
         self.link_limit = limit;
     }
@@ -185,12 +184,12 @@ fn access(layout: &Layout, format: &Format) -> Result<Access> {
 /// Makes a store in a directory that is empty, does not exist, or was left half made.
 fn create(root: &Path, options: &StoreOptions) -> Result<()> {
     check_unused(root)?;
-    make_directories(root)?;
+    disk::make_directories(root)?;
     if !options.unsafe_filesystem {
         filesystem::check(root)?;
     }
     let layout = Layout::new(root.to_path_buf());
-    make_directory(&layout.directory("locks"))?;
+    disk::make_directory(&layout.directory("locks"))?;
     // Two processes may make it at the same time; the second finds it made.
     let lock = layout.lock("gc");
     let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the new store", &NoProgress)?;
@@ -199,11 +198,11 @@ fn create(root: &Path, options: &StoreOptions) -> Result<()> {
     }
     set_private(root)?;
     for directory in DIRECTORIES {
-        make_directory(&layout.directory(directory))?;
+        disk::make_directory(&layout.directory(directory))?;
     }
-    make_directory(&layout.sessions())?;
+    disk::make_directory(&layout.sessions())?;
     let staging = layout.staging(&random_id()?);
-    make_directory(&staging)?;
+    disk::make_directory(&staging)?;
     Format::new(random_id()?, owner::current()?).write(&layout, &staging)?;
     fs::remove_dir(&staging).at("remove", &staging)
 }

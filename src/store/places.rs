@@ -7,6 +7,7 @@ use super::environments::LockedDirectory;
 use super::error::{At, Result};
 use super::project::{ProjectId, exact_path, exact_text};
 use super::roots::{Root, roots_text};
+use crate::disk;
 use crate::model::{BlobId, Name};
 
 /// The file of an environment's directory that says where its project lies.
@@ -14,7 +15,7 @@ const DIRECTORY: &str = "directory";
 
 /// The directory that the file in an environment's directory names.
 pub(super) fn read_directory(environment: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(environment.join(DIRECTORY)).ok()?;
+    let text = disk::read_to_string(&environment.join(DIRECTORY)).ok()?;
     Some(exact_path(text.strip_suffix('\n')?))
 }
 
@@ -24,7 +25,7 @@ impl LockedDirectory {
     pub fn register(&self, roots: &[Root], project: &Path) -> Result<()> {
         let directory = exact_text(project) + "\n";
         for (name, text) in [("roots", roots_text(roots)), (DIRECTORY, directory)] {
-            if std::fs::read(self.path().join(name)).is_ok_and(|there| there == text.as_bytes()) {
+            if disk::read(&self.path().join(name)).is_ok_and(|there| there == text.as_bytes()) {
                 continue;
             }
             self.write(name, text.as_bytes())?;

@@ -9,11 +9,11 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::disk;
 use crate::model::NoProgress;
 
-use super::durability;
 use super::error::{At, Result, StoreError};
-use super::layout::{KEPT_OUT_OF_GIT, is_base32, make_directory, random_id, refuse_link};
+use super::layout::{KEPT_OUT_OF_GIT, is_base32, random_id, refuse_link};
 use super::lock_file::{self, Mode};
 
 /// A random id that names a project inside a store: 16 characters of base32.
@@ -51,7 +51,7 @@ pub fn project_id(manifest_dir: &Path) -> Result<ProjectId> {
     }
     let own = directory.join(".drystone");
     refuse_link(&own)?;
-    make_directory(&own)?;
+    disk::make_directory(&own)?;
     let lock = own.join("project.lock");
     let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the project's id", &NoProgress)?;
     let id = match read(&directory)? {
@@ -63,10 +63,10 @@ pub fn project_id(manifest_dir: &Path) -> Result<ProjectId> {
     let text = serde_json::to_string(&text).map_err(|error| registration(&own, &error))? + "\n";
     keep_out_of_git(&own)?;
     let staged = own.join(format!("project.{}", random_id()?));
-    durability::write_synced(&staged, text.as_bytes(), 0o644)?;
+    disk::write_synced(&staged, text.as_bytes(), 0o644)?;
     let path = own.join("project");
-    super::retry::rename(&staged, &path).at("put in place", &path)?;
-    durability::sync_directory(&own)?;
+    disk::rename(&staged, &path).at("put in place", &path)?;
+    disk::sync_directory(&own)?;
     Ok(id)
 }
 
@@ -77,7 +77,7 @@ fn registration(path: &Path, error: &dyn std::fmt::Display) -> StoreError {
 /// The id and the directory that the file of a project records. A damaged file counts as none.
 fn read(directory: &Path) -> Result<Option<(ProjectId, String)>> {
     let path = directory.join(".drystone").join("project");
-    let bytes = match super::retry::read(&path) {
+    let bytes = match disk::read(&path) {
         Ok(bytes) => bytes,
         Err(error)
             if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
@@ -108,7 +108,7 @@ fn is_copy_of(id: &ProjectId, recorded: &str) -> bool {
 /// Keeps a directory inside a project out of the project's repository, whatever it holds.
 pub fn keep_out_of_git(own: &Path) -> Result<()> {
     let path = own.join(KEPT_OUT_OF_GIT);
-    match durability::create_new(&path, 0o644) {
+    match disk::create_new(&path, 0o644) {
         Ok(mut file) => io::Write::write_all(&mut file, b"*\n").at("write", &path),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(StoreError::io("create", &path, error)),

@@ -12,14 +12,13 @@ use std::time::Duration;
 
 use rayon::prelude::*;
 
+use crate::disk;
 use crate::model::{Kind, Name, Progress, Tree};
 
 use super::Store;
-use super::durability;
 use super::error::{At, Result, StoreError};
-use super::layout::{make_directory, realised_name};
+use super::layout::realised_name;
 use super::link;
-use super::removal;
 use super::roots::Root;
 
 /// A realised directory.
@@ -64,16 +63,16 @@ pub(super) fn realise(
     }
     let mut barrier = Duration::ZERO;
     if path.symlink_metadata().is_ok() && !is_whole(tree, &path) {
-        removal::take_away(store, &path)?;
+        take_away(store, &path)?;
     }
     if !path.is_dir() {
         let staged = store.session()?.staging_path()?;
         fill(store, tree, &staged, progress)?;
         barrier = store.barrier()?.wait(store.root())?;
-        durability::rename_new(&staged, &path).at("put in place", &path)?;
+        disk::rename_new(&staged, &path).at("put in place", &path)?;
     }
     finish(tree, &path)?;
-    durability::sync_directory(&store.layout().directory("realised"))?;
+    disk::sync_directory(&store.layout().directory("realised"))?;
     Ok(found(barrier, true))
 }
 
@@ -110,6 +109,19 @@ fn is_whole(tree: &Tree, path: &Path) -> bool {
     tree.entries().par_iter().all(|entry| there(entry.path.as_str()))
 }
 
+/// Removes something that has a name in the store: it vanishes at once, by a rename to staging, so
+/// that nobody ever takes the half of it that an interruption left for the whole.
+pub(super) fn take_away(store: &Store, path: &Path) -> Result<()> {
+    let Some(there) = super::verify::metadata(path)? else { return Ok(()) };
+    if there.is_dir() {
+        // A read-only directory can't be moved.
+        disk::make_writable(path)?;
+    }
+    let aside = store.staging_path()?;
+    disk::rename(path, &aside).at("move aside", path)?;
+    Ok(disk::remove_tree(&aside)?)
+}
+
 /// Every directory of a tree, parents first.
 pub(super) fn directories(tree: &Tree) -> BTreeSet<&str> {
     let mut directories = BTreeSet::new();
@@ -128,7 +140,7 @@ pub(super) fn directories(tree: &Tree) -> BTreeSet<&str> {
 
 /// Makes the directory of links. Sorted entries keep each thread in few directories.
 fn fill(store: &Store, tree: &Tree, root: &Path, progress: &dyn Progress) -> Result<()> {
-    make_directory(root)?;
+    disk::make_directory(root)?;
     for directory in directories(tree) {
         let path = root.join(directory);
         fs::create_dir(&path).at("make the directory", &path)?;

@@ -8,19 +8,18 @@
 //! realised name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::disk;
 use crate::model::{BlobId, Entry, Kind, NoProgress, Tree, TreeId, TreePath};
 
 use super::Store;
 use super::blob;
-use super::durability;
 use super::error::{At, Result, StoreError};
 use super::layout::base32;
 use super::link;
 use super::listing;
-use super::removal::{make_writable, remove_tree, take_away};
 use super::tree_file;
 use super::unpacked::{self, UnpackRecord};
 use super::verify::{Damage, DamageKind, VerifyReport, hash_file, metadata};
@@ -64,7 +63,7 @@ impl Store {
                 },
                 DamageKind::BlobAttributes => reset_attributes(&damage.path)?,
                 DamageKind::Tree | DamageKind::Record | DamageKind::Archive => {
-                    remove_tree(&damage.path)?;
+                    disk::remove_tree(&damage.path)?;
                     true
                 }
                 DamageKind::Realised => {
@@ -146,7 +145,7 @@ impl Store {
             }
         }
         self.trusted().forget(blob);
-        remove_tree(damaged)?;
+        disk::remove_tree(damaged)?;
         Ok(false)
     }
 
@@ -158,7 +157,7 @@ impl Store {
         let Some(name) = parts.next() else { return Ok(false) };
         let root = directory.join(name);
         let Some(tree) = self.tree_of_realised(&root)? else {
-            take_away(self, &root)?;
+            super::realised::take_away(self, &root)?;
             return Ok(true);
         };
         let inside: Vec<String> =
@@ -174,7 +173,7 @@ impl Store {
             return restore_mode(path);
         }
         let Some(parent) = path.parent() else { return Ok(false) };
-        with_writable(parent, || remove_tree(path))?;
+        with_writable(parent, || Ok(disk::remove_tree(path)?))?;
         Ok(true)
     }
 
@@ -187,7 +186,7 @@ impl Store {
             parent.push(part);
             if !metadata(&parent)?.is_some_and(|there| there.is_dir()) {
                 with_writable(&above, || {
-                    remove_tree(&parent)?;
+                    disk::remove_tree(&parent)?;
                     fs::create_dir(&parent).at("make the directory", &parent)?;
                     restore_mode(&parent).map(drop)
                 })?;
@@ -204,12 +203,12 @@ impl Store {
             if metadata(&target)?.is_some_and(|there| there.is_dir())
                 || entry.kind == Kind::Directory
             {
-                remove_tree(&target)?;
+                disk::remove_tree(&target)?;
             }
-            durability::rename_over(&staged, &target).at("put in place", &target)
+            disk::rename_over(&staged, &target).at("put in place", &target)
         })?;
         // Renaming one link of a file over another does nothing and leaves the first behind.
-        remove_tree(&staged)?;
+        disk::remove_tree(&staged)?;
         if entry.kind == Kind::Directory {
             restore_mode(&target)?;
         }
@@ -271,14 +270,8 @@ impl Store {
 /// Gives a content whose bytes are right its mode and time again.
 pub(super) fn reset_attributes(path: &Path) -> Result<bool> {
     let executable = path.extension().is_some_and(|extension| extension == "x");
-    let mut options = File::options();
-    if cfg!(windows) {
-        options.write(true)
-    } else {
-        options.read(true)
-    };
-    let file = options.open(path).at("open", path)?;
-    durability::set_mode(&file, blob::mode(executable)).at("set the mode of", path)?;
+    let file = disk::open_for_attributes(path).at("open", path)?;
+    disk::set_mode(&file, blob::mode(executable)).at("set the mode of", path)?;
     blob::seal(&file).at("set the time of", path)?;
     Ok(true)
 }
@@ -296,7 +289,7 @@ fn restore_mode(directory: &Path) -> Result<bool> {
 
 /// Works in a directory of a realised one, and makes it read-only again whatever happened.
 fn with_writable<T>(directory: &Path, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    make_writable(directory)?;
+    disk::make_writable(directory)?;
     let done = work();
     restore_mode(directory)?;
     done

@@ -3,9 +3,9 @@
 //! A file `roots` holds one root a line, sorted, each ended by a line feed:
 //! `blob <64 hex>`, `tree <64 hex>`, `unpacked <64 hex>`, `archive <64 hex>`, `realised <name>`.
 
-use std::fs;
 use std::path::Path;
 
+use crate::disk;
 use crate::model::{BlobId, Sha256Digest, TreeId, UnpackKey};
 
 use super::error::{Result, StoreError};
@@ -73,7 +73,7 @@ pub(super) fn lines(roots: &[Root]) -> String {
 /// Reads a `roots` file. Whatever is not understood is an error: gc never guesses.
 pub(super) fn read_roots(path: &Path) -> Result<Vec<Root>> {
     let unreadable = |reason: String| StoreError::Roots { path: path.to_path_buf(), reason };
-    let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    let text = disk::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
     if !text.is_empty() && !text.ends_with('\n') {
         return Err(unreadable("it ends in the middle of a line".to_owned()));
     }
@@ -88,6 +88,8 @@ pub(super) fn read_roots(path: &Path) -> Result<Vec<Root>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::disk;
 use crate::model::NoProgress;
 
 use super::error::{At, Result};
-use super::layout::{Layout, make_directory, random_id};
+use super::layout::{Layout, random_id};
 use super::lock_file::{self, HeldLock, Mode};
-use super::removal::remove_tree;
 use super::roots::{self, Root};
 
 /// A living session.
@@ -63,7 +63,7 @@ impl Session {
         let directory = self.layout.staging(&self.id);
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         if number == 0 || !directory.is_dir() {
-            make_directory(&directory)?;
+            disk::make_directory(&directory)?;
         }
         Ok(directory.join(number.to_string()))
     }
@@ -111,18 +111,18 @@ impl Session {
             let staging = self.layout.staging(&id);
             if staging.symlink_metadata().is_ok() {
                 let aside = self.staging_path()?;
-                fs::rename(&staging, &aside).at("sweep", &staging)?;
+                disk::rename(&staging, &aside).at("sweep", &staging)?;
                 taken.push(aside);
             }
-            let _ = fs::remove_file(roots_path(&self.layout, &id)); // It may never have been made.
+            let _ = disk::remove_file(&roots_path(&self.layout, &id)); // It may never have been made.
             let path = lock_path(&self.layout, &id);
             if path.symlink_metadata().is_ok() {
-                fs::remove_file(&path).at("sweep", &path)?;
+                disk::remove_file(&path).at("sweep", &path)?;
             }
         }
         drop(alone);
         for aside in taken {
-            remove_tree(&aside)?;
+            disk::remove_tree(&aside)?;
         }
         Ok(())
     }
@@ -153,10 +153,10 @@ impl Drop for Session {
         drop(roots.file.take());
         let staging = self.layout.staging(&self.id);
         if staging.symlink_metadata().is_ok() {
-            let _ = remove_tree(&staging);
+            let _ = disk::remove_tree(&staging);
         }
-        let _ = fs::remove_file(roots_path(&self.layout, &self.id));
-        let _ = fs::remove_file(lock_path(&self.layout, &self.id));
+        let _ = disk::remove_file(&roots_path(&self.layout, &self.id));
+        let _ = disk::remove_file(&lock_path(&self.layout, &self.id));
         drop(self.lock.take());
     }
 }

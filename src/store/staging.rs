@@ -9,20 +9,20 @@
 //! the presence of its blobs.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::disk;
 use crate::model::{BlobId, Entry, Tree, TreeId};
 use crate::unpack::{BlobWriter, Sink};
 
+use super::barrier::FLUSH_EACH;
 use super::blob;
-use super::durability::{self, FLUSH_EACH};
 use super::error::{At, Result, StoreError, into_io};
-use super::layout::make_directory;
 use super::roots::Root;
 use super::unpacked::UnpackRecord;
 use super::{Committed, Store};
@@ -73,9 +73,9 @@ impl Sink for Staging<'_> {
 impl<'store> Staging<'store> {
     pub(super) fn new(store: &'store Store) -> Result<Self> {
         let directory = store.session()?.staging_path()?;
-        make_directory(&directory)?;
+        disk::make_directory(&directory)?;
         for number in 0..DIRECTORIES {
-            make_directory(&directory.join(number.to_string()))?;
+            disk::make_directory(&directory.join(number.to_string()))?;
         }
         Ok(Self { store, directory, next: AtomicU64::new(0), staged: Mutex::default() })
     }
@@ -91,7 +91,7 @@ impl<'store> Staging<'store> {
 
     /// Stages a file by copying it: an application's own files.
     pub fn add_file(&self, path: &Path, executable: bool) -> Result<(BlobId, u64)> {
-        let mut file = super::retry::retried(|| File::open(path)).at("open", path)?;
+        let mut file = disk::open(path).at("open", path)?;
         let size = file.metadata().at("look at", path)?.len();
         let mut writer = self.create(Some(size)).at("stage", path)?;
         let mut buffer = vec![0; IN_MEMORY];
@@ -131,7 +131,7 @@ impl<'store> Staging<'store> {
             }
         }
         for StagedText { path, target } in staged_texts {
-            durability::rename_over(&path, &target).at("put in place", &target)?;
+            disk::rename_over(&path, &target).at("put in place", &target)?;
         }
         if new {
             self.store.barrier()?.unsettle();
@@ -152,8 +152,8 @@ impl<'store> Staging<'store> {
         let records = unpacked.iter().map(|record| Root::Unpacked(record.key));
         self.store.session()?.protect(ids.iter().copied().map(Root::Tree).chain(records))?;
         let (mut staged, mut new_trees) = (Vec::new(), Vec::new());
-        let mut stage = |target: PathBuf, text: Vec<u8>| {
-            if fs::read(&target).is_ok_and(|there| there == text) {
+        let mut stage = |target: PathBuf, text: Vec<u8>| -> Result<bool> {
+            if disk::read(&target).is_ok_and(|there| there == text) {
                 return Ok(false);
             }
             let path = self.path(self.next_number());
@@ -197,13 +197,13 @@ impl<'store> Staging<'store> {
     /// Gives a staged blob its name; whether it is new. One of another size that has the name is
     /// damaged, and makes room.
     fn place(&self, staged: &Path, target: &Path, size: u64) -> Result<bool> {
-        if durability::rename_new(staged, target).at("put in place", target)? {
+        if disk::rename_new(staged, target).at("put in place", target)? {
             return Ok(true);
         }
         if target.symlink_metadata().is_ok_and(|there| there.len() == size) {
             return Ok(false);
         }
-        durability::rename_over(staged, target).at("put in place", target)?;
+        disk::rename_over(staged, target).at("put in place", target)?;
         Ok(true)
     }
 
@@ -216,13 +216,13 @@ impl<'store> Staging<'store> {
     }
 
     fn write_text(&self, path: &Path, text: &[u8]) -> io::Result<()> {
-        let mut file = durability::create_new(path, 0o600)?;
+        let mut file = disk::create_new(path, 0o600)?;
         file.write_all(text)?;
         if FLUSH_EACH { file.sync_all() } else { Ok(()) }
     }
 
     fn write_blob(&self, path: &Path, mode: u32, content: &[u8]) -> io::Result<()> {
-        let mut file = durability::create_new(path, mode)?;
+        let mut file = disk::create_new(path, mode)?;
         file.write_all(content)?;
         blob::seal(&file)?;
         if FLUSH_EACH { file.sync_all() } else { Ok(()) }
@@ -265,7 +265,7 @@ impl<'store> Staging<'store> {
 impl Drop for Staging<'_> {
     fn drop(&mut self) {
         // What remains is swept with the session at the latest.
-        let _ = super::removal::remove_tree(&self.directory);
+        let _ = disk::remove_tree(&self.directory);
     }
 }
 
@@ -290,7 +290,7 @@ impl Writer<'_> {
         let staging = self.staging;
         if self.spilled.is_none() {
             let number = staging.next_number();
-            let file = durability::create_new(&staging.path(number), 0o600)?;
+            let file = disk::create_new(&staging.path(number), 0o600)?;
             let hasher = Box::default();
             self.spilled = Some(Spilled { file, number, size: 0, hasher });
         }
@@ -351,10 +351,10 @@ impl BlobWriter for Writer<'_> {
         let path = staging.path(number);
         if staging.claim(Form { blob, executable }, size, Some(number))?.is_none() {
             drop(file);
-            fs::remove_file(path)?;
+            disk::remove_file(&path)?;
             return Ok((blob, size));
         }
-        durability::set_mode(&file, mode)?;
+        disk::set_mode(&file, mode)?;
         blob::seal(&file)?;
         if FLUSH_EACH {
             file.sync_all()?;
@@ -367,7 +367,7 @@ impl Drop for Writer<'_> {
     fn drop(&mut self) {
         if let Some(Spilled { file, number, .. }) = self.spilled.take() {
             drop(file);
-            let _ = fs::remove_file(self.staging.path(number)); // Or it goes with the staging.
+            let _ = disk::remove_file(&self.staging.path(number)); // Or it goes with the staging.
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use crate::disk;
 use crate::model::{Entry, Kind, Name, NoProgress, Tree, TreeBuilder};
 use crate::unpack::Sink;
 
@@ -26,7 +27,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let _ = removal::remove_tree(self.0.path());
+        let _ = disk::remove_tree(self.0.path());
     }
 }
 
@@ -230,7 +231,6 @@ fn environment_directories_are_locked_and_written_whole() {
 }
 
 /// What one blob of this store is, and its path.
-#[cfg(unix)]
 fn one_blob(store: &Store) -> (crate::model::BlobId, u64, PathBuf) {
     let tree = commit(store, &[(Kind::File, "a", b"popular")]);
     let entry = &tree.entries()[0];
@@ -239,24 +239,23 @@ fn one_blob(store: &Store) -> (crate::model::BlobId, u64, PathBuf) {
     (blob, entry.size, path)
 }
 
-#[cfg(unix)]
 #[test]
 fn at_the_link_limit_a_fresh_file_takes_over_and_linking_goes_on() {
-    use std::os::unix::fs::MetadataExt;
     let directory = Scratch::new();
     let mut store = open(&directory.path().join("store"));
     store.set_link_limit(link::LinkLimit::of(5));
     let (blob, size, path) = one_blob(&store);
-    let first = path.metadata().expect("there").ino();
+    let first = disk::facts(&path).expect("there").identity;
     for number in 0..11 {
         let target = directory.path().join(number.to_string());
         let placed = store.place(Kind::File, &blob, size, &target, false).expect("placed");
         assert_eq!(placed, Placed::Linked, "{number}");
         assert_eq!(fs::read(&target).expect("read"), b"popular");
     }
-    let blob = path.metadata().expect("there");
-    assert_ne!(blob.ino(), first);
-    assert_eq!((blob.nlink(), blob.mtime(), blob.mode() & 0o7777), (4, 946_684_800, 0o444));
+    let fresh = disk::facts(&path).expect("there");
+    assert_ne!(fresh.identity, first);
+    assert_eq!(fresh.names, 4);
+    assert!(disk::is_protected(&path).expect("looked at"));
     assert!(store.take_notes().is_empty(), "nothing was copied instead of linked");
     assert!(store.verify(&VerifyOptions::default(), &NoProgress).expect("verified").is_clean());
 }
@@ -347,8 +346,8 @@ fn what_an_interrupted_removal_left_of_a_realised_directory_is_not_taken_for_it(
     let realised = store.realise(&tree, &label(), &NoProgress).expect("realised");
     let whole = contents(&realised.path);
     for half in ["lib", "readme"] {
-        removal::make_writable(&realised.path).expect("a mode");
-        removal::remove_tree(&realised.path.join(half)).expect("removed");
+        disk::make_writable(&realised.path).expect("a mode");
+        disk::remove_tree(&realised.path.join(half)).expect("removed");
         if cfg!(windows) {
             return; // There is no mode that says whether a directory is finished.
         }

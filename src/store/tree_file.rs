@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
+use crate::disk;
 use crate::model::{Tree, TreeId};
 
 use super::error::{Result, StoreError};
@@ -15,7 +16,7 @@ use super::layout::Layout;
 /// Reads a tree; `None` when there is none. What is not its text is an error.
 pub(super) fn read(layout: &Layout, id: &TreeId) -> Result<Option<Tree>> {
     let path = layout.tree(id);
-    let bytes = match super::retry::read(&path) {
+    let bytes = match disk::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(StoreError::io("read", &path, error)),

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::SystemTime;
 
+use crate::disk::{self, FileIdentity};
 use crate::model::{BlobId, Kind, NoProgress};
 
 use super::Store;
@@ -31,11 +32,9 @@ pub enum Checked {
 }
 
 /// Which file something is, and that nobody wrote to it.
-#[cfg_attr(windows, allow(dead_code))] // There `identity` is always none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Identity {
-    device: u64,
-    file: u64,
+    file: FileIdentity,
     birth: Option<SystemTime>,
     size: u64,
     modified: SystemTime,
@@ -74,7 +73,7 @@ impl Store {
         if there.modified().ok() == Some(blob::fixed_time()) {
             return Ok(Checked::Whole);
         }
-        let identity = identity(&there);
+        let identity = identity(path, &there);
         if identity.is_some_and(|identity| self.trusted().holds(blob, &identity)) {
             return Ok(Checked::Whole);
         }
@@ -97,22 +96,14 @@ impl Store {
     }
 }
 
-#[cfg(unix)]
-fn identity(there: &Metadata) -> Option<Identity> {
-    use std::os::unix::fs::MetadataExt;
+/// Which file this is; none where that cannot be told, and then nothing is remembered.
+fn identity(path: &Path, there: &Metadata) -> Option<Identity> {
     Some(Identity {
-        device: there.dev(),
-        file: there.ino(),
+        file: disk::facts(path).ok()?.identity,
         birth: there.created().ok(),
         size: there.len(),
         modified: there.modified().ok()?,
     })
-}
-
-/// The id of a file costs a handle here; without it nothing is remembered.
-#[cfg(windows)]
-fn identity(_there: &Metadata) -> Option<Identity> {
-    None
 }
 
 #[cfg(test)]
@@ -134,9 +125,7 @@ mod tests {
         assert_eq!(check(&link), Checked::Missing);
         store.place(Kind::File, &blob, size, &link, false).expect("placed");
         assert_eq!(check(&link), Checked::Whole);
-        #[cfg(unix)]
-        fs::set_permissions(&link, std::os::unix::fs::PermissionsExt::from_mode(0o644))
-            .expect("a mode");
+        disk::unprotect(&link);
         fs::write(&link, "content").expect("written");
         assert_eq!(check(&link), Checked::Whole, "written to, with the same content");
         assert_eq!(check(&link), Checked::Whole, "remembered");

@@ -8,6 +8,7 @@ use std::io;
 
 use serde::{Deserialize, Serialize};
 
+use crate::disk;
 use crate::model::{ArchiveFormat, Family, Rename, Sha256Digest, TreeId, UnpackKey, UnpackOptions};
 
 use super::error::{Result, StoreError};
@@ -130,7 +131,7 @@ impl UnpackRecord {
 /// The record of a key, if there is one that can be read.
 pub(super) fn read(layout: &Layout, key: &UnpackKey) -> Result<Option<UnpackRecord>> {
     let path = layout.unpacked(key);
-    match super::retry::read(&path) {
+    match disk::read(&path) {
         Ok(text) => Ok(UnpackRecord::parse(&text, key)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(StoreError::io("read", &path, error)),

@@ -5,12 +5,12 @@
 //! directories are compared with their trees entry by entry.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use crate::disk;
 use crate::model::{BlobId, Progress, Task, Tree, TreeId};
 
 use super::Store;
@@ -308,12 +308,16 @@ fn verify_blob(
             Err(error) => return content(format!("it cannot be read: {error}")),
         }
     }
-    attributes(metadata, executable)
+    attributes(path, metadata, executable)
         .map(|detail| Damage::new(DamageKind::BlobAttributes, path, detail))
 }
 
 /// What is wrong with the mode or the time of a blob.
-fn attributes(metadata: &std::fs::Metadata, executable: bool) -> Option<String> {
+pub(super) fn attributes(
+    path: &Path,
+    metadata: &std::fs::Metadata,
+    executable: bool,
+) -> Option<String> {
     #[cfg(unix)]
     {
         let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777;
@@ -325,7 +329,14 @@ fn attributes(metadata: &std::fs::Metadata, executable: bool) -> Option<String> 
         }
     }
     #[cfg(windows)]
-    let _ = executable;
+    {
+        let _ = executable;
+        if disk::is_protected(path).is_ok_and(|protected| !protected) {
+            return Some("it may be written: its access rule is gone".to_owned());
+        }
+    }
+    #[cfg(unix)]
+    let _ = path;
     if metadata.modified().ok() != Some(blob::fixed_time()) {
         return Some("its modification time changed: something wrote to it".to_owned());
     }
@@ -334,7 +345,7 @@ fn attributes(metadata: &std::fs::Metadata, executable: bool) -> Option<String> 
 
 /// The digest of a file's content.
 pub(super) fn hash_file(path: &Path, buffer: &mut Vec<u8>, task: &dyn Task) -> io::Result<BlobId> {
-    let mut file = super::retry::retried(|| File::open(path))?;
+    let mut file = disk::open(path)?;
     buffer.resize(READ, 0);
     let mut hasher = blake3::Hasher::new();
     loop {

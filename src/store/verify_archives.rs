@@ -1,6 +1,5 @@
 //! verify, the archives: each downloaded one still has the SHA-256 that names it.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use super::Store;
 use super::error::{At, Result};
 use super::listing;
 use super::verify::{Damage, DamageKind, VerifyReport};
+use crate::disk;
 use crate::model::{Progress, Sha256Digest};
 
 const READ: usize = 1024 * 1024;
@@ -42,7 +42,7 @@ pub(super) fn verify(
 }
 
 fn hash(path: &Path, progress: &dyn Progress) -> Result<Option<Sha256Digest>> {
-    let mut file = match super::retry::retried(|| File::open(path)) {
+    let mut file = match disk::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).at("open", path),

@@ -10,6 +10,7 @@ use drystone::store::{
 };
 
 use crate::scratch::{Files, Scratch, commit, contents, label, open, stage, verify};
+use crate::unprotect::unprotect;
 
 const FILES: Files<'_> = &[
     (Kind::File, "lib/a.dll", b"library"),
@@ -99,8 +100,8 @@ fn damage(path: &Path, action: Action) {
         use std::os::unix::fs::PermissionsExt;
         let parent = path.parent().expect("a parent");
         fs::set_permissions(parent, fs::Permissions::from_mode(0o700)).expect("a mode");
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).expect("a mode");
     }
+    unprotect(path);
     let mut content = fs::read(path).expect("read");
     match action {
         Action::Delete => return fs::remove_file(path).expect("removed"),
@@ -288,6 +289,20 @@ fn changed_modes_and_times_are_named_and_set_right() {
         ]
     );
     store.heal(&report).expect("healed");
+    assert!(verify(&store).is_clean(), "{:?}", verify(&store).damages);
+}
+
+#[test]
+fn a_blob_that_may_be_written_is_named_and_protected_again() {
+    let fixture = fixture();
+    let blob = place(&fixture, Location::Blob);
+    unprotect(&blob);
+    let store = fixture.scratch.store();
+    let report = verify(&store);
+    let kinds: Vec<_> = report.damages.iter().map(|damage| (damage.kind, &damage.path)).collect();
+    assert_eq!(kinds, [(DamageKind::BlobAttributes, &blob)]);
+    store.heal(&report).expect("healed");
+    assert!(drystone::disk::is_protected(&blob).expect("looked at"));
     assert!(verify(&store).is_clean(), "{:?}", verify(&store).damages);
 }
 

@@ -6,3 +6,5 @@ mod opening;
 mod processes;
 mod properties;
 mod scratch;
+#[path = "../support/unprotect.rs"]
+mod unprotect;

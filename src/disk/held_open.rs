@@ -1,0 +1,143 @@
+//! What another program holds open for a moment: on Windows opening, renaming and removing then fail
+//! with a sharing violation, and trying again helps.
+//!
+//! All retries of one command together may take 25 seconds: virus scanners hold a fresh package that
+//! long. Every use of files that can meet such a program goes through [`retried`]; after a second of
+//! waiting for one file it says which file, and what the likely cause is.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// What all retries of one command may take together, in milliseconds.
+const BUDGET: u64 = 25_000;
+/// After this time of waiting for one file a person is told.
+const QUIET: Duration = Duration::from_secs(1);
+
+static SPENT: AtomicU64 = AtomicU64::new(0);
+static LISTENER: OnceLock<Box<dyn Fn(&str) + Send + Sync>> = OnceLock::new();
+
+/// Says who is told, in one line each, which file this process waits for and why. The first call
+/// counts: it is the command line's.
+pub fn tell_of_waits(listener: impl Fn(&str) + Send + Sync + 'static) {
+    let _ = LISTENER.set(Box::new(listener)); // A second listener would hear the same.
+}
+
+/// Whether an error says that another program holds the file open: `ERROR_SHARING_VIOLATION`,
+/// `ERROR_LOCK_VIOLATION`, `ERROR_DELETE_PENDING`, `ERROR_USER_MAPPED_FILE`.
+pub fn is_held_open(error: &io::Error) -> bool {
+    cfg!(windows) && matches!(error.raw_os_error(), Some(32 | 33 | 303 | 1224))
+}
+
+/// Whether a change of names was refused. While somebody has a file open that is to be replaced or
+/// was removed, Windows says "access denied" (5), as it does where it will never be allowed.
+fn is_refused(error: &io::Error) -> bool {
+    is_held_open(error) || (cfg!(windows) && error.raw_os_error() == Some(5))
+}
+
+/// Runs it again while somebody holds the file open and the budget lasts. `path` is the file that
+/// people are told about.
+pub fn retried<T>(path: &Path, work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    Patience::of_this_process().retry(path, is_held_open, work)
+}
+
+/// The same for work that changes names. Where access is denied for good, it says so after a second:
+/// the budget is not spent on it.
+pub(super) fn retried_naming<T>(path: &Path, work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    Patience::of_this_process().retry(path, is_refused, work)
+}
+
+/// How long to try, and whom to tell.
+struct Patience<'a> {
+    budget: u64,
+    spent: &'a AtomicU64,
+    tell: &'a dyn Fn(&str),
+}
+
+impl Patience<'static> {
+    fn of_this_process() -> Self {
+        let tell = &|line: &str| {
+            if let Some(listener) = LISTENER.get() {
+                listener(line);
+            }
+        };
+        Self { budget: BUDGET, spent: &SPENT, tell }
+    }
+}
+
+impl Patience<'_> {
+    fn retry<T>(
+        &self,
+        path: &Path,
+        worth: impl Fn(&io::Error) -> bool,
+        mut work: impl FnMut() -> io::Result<T>,
+    ) -> io::Result<T> {
+        let mut begun = None;
+        let mut told = false;
+        let mut pause = 5;
+        loop {
+            let error = match work() {
+                Err(error) if worth(&error) => error,
+                done => return done,
+            };
+            let waited = begun.get_or_insert_with(Instant::now).elapsed();
+            // "Access denied" may be for good, so it is not worth more than a moment.
+            let is_long = waited >= QUIET;
+            if self.spent.load(Ordering::Relaxed) >= self.budget || is_long && !is_held_open(&error)
+            {
+                return Err(error);
+            }
+            if is_long && !told {
+                told = true;
+                (self.tell)(&format!(
+                    "waiting for \"{}\": another program holds it open, most likely a virus scanner or an indexer",
+                    path.display()
+                ));
+            }
+            self.spent.fetch_add(pause, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(pause));
+            pause = (pause * 2).min(250);
+        }
+    }
+}
+
+/// `File::open`, retried.
+pub fn open(path: &Path) -> io::Result<File> {
+    retried(path, || File::open(path))
+}
+
+/// `fs::read`, retried.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    retried(path, || fs::read(path))
+}
+
+/// `fs::read_to_string`, retried.
+pub fn read_to_string(path: &Path) -> io::Result<String> {
+    retried(path, || fs::read_to_string(path))
+}
+
+/// `fs::rename`, retried. It replaces what is there.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    retried_naming(from, || fs::rename(from, to))
+}
+
+/// `fs::hard_link`, retried.
+pub fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
+    retried(from, || fs::hard_link(from, to))
+}
+
+/// Removes a name, retried, without touching what the file's other names share: neither attributes
+/// nor access rights are cleared first.
+pub fn remove_file(path: &Path) -> io::Result<()> {
+    #[cfg(windows)]
+    return retried(path, || super::windows::remove_name(path));
+    #[cfg(unix)]
+    fs::remove_file(path)
+}
+
+#[cfg(test)]
+#[path = "held_open_tests.rs"]
+mod tests;
