@@ -4,6 +4,8 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, MietteHandlerOp
 use serde::Serialize;
 use textwrap::WordSeparator;
 
+use crate::model::VanishedFile;
+
 /// Makes every diagnostic print as this program prints them: at most 100 columns, links off,
 /// colours only on a terminal that did not refuse them. Lines break at spaces alone, so that a URL or
 /// a path can be copied.
@@ -33,8 +35,16 @@ pub(super) fn is_plain() -> bool {
 
 /// An error in JSON: `{ "error": … }`, its causes from the outermost to the innermost.
 #[derive(Serialize)]
-pub(super) struct Document {
-    error: Part,
+pub(super) struct Document<'a> {
+    error: ErrorPart<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorPart<'a> {
+    #[serde(flatten)]
+    part: Part,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    files: &'a [&'a VanishedFile],
 }
 
 #[derive(Serialize)]
@@ -65,8 +75,8 @@ impl Part {
     }
 }
 
-pub(super) fn document(error: &dyn Diagnostic) -> Document {
-    Document { error: Part::new(error) }
+pub(super) fn document<'a>(error: &dyn Diagnostic, files: &'a [&VanishedFile]) -> Document<'a> {
+    Document { error: ErrorPart { part: Part::new(error), files } }
 }
 
 #[cfg(test)]
@@ -81,7 +91,7 @@ mod tests {
     #[test]
     fn a_document_holds_code_message_causes_and_help() {
         let error = Full(std::io::Error::other("no space"));
-        let json = serde_json::to_value(document(&error)).expect("JSON");
+        let json = serde_json::to_value(document(&error, &[])).expect("JSON");
         assert_eq!(
             json,
             serde_json::json!({ "error": {
