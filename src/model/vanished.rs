@@ -228,7 +228,7 @@ impl Vanished {
             let _ = match archive.sha256 {
                 Some(sha256) => writeln!(
                     help,
-                    "\n  with the hash in the lock, {sha256}: it is what was published there, and nothing else is ever unpacked"
+                    "\n  {sha256}\n  The lock names this hash, and nothing else is ever unpacked: it is what was published there"
                 ),
                 None => writeln!(help, "; its hash is not known yet"),
             };

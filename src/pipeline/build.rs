@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::archives::{Archives, Wanted};
@@ -27,9 +28,11 @@ use crate::host::machine_facts;
 use crate::lock::{self, Lock, LockedPackage, LockedPlatform};
 use crate::manifest::{Environment, Manifest};
 use crate::model::{
-    Family, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath, Vanished, VanishedFile,
+    BlobId, Family, Fate, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath, Vanished,
+    VanishedFile,
 };
-use crate::store::{Realised, Root, Staging, Store, VerifyOptions};
+use crate::runtime::PlannedFile;
+use crate::store::{Checked, Realised, Root, Staging, Store, VerifyOptions};
 
 /// What to build.
 #[derive(Debug, Clone, Default)]
@@ -189,14 +192,32 @@ impl Build<'_> {
         }
     }
 
-    /// What of the realised environment is not there any more.
+    /// What of the realised environment, and of what its applications are placed from, is not there
+    /// any more.
     fn gone(&self, made: &Made) -> Result<Vec<VanishedFile>> {
         let Some(realised) = &made.realised else { return Ok(Vec::new()) };
         let tree = &made.composed.tree;
-        Ok(match realised.made {
+        let mut gone = match realised.made {
             true => self.store.absent_of_new(tree, &realised.path)?,
             false => self.store.absent(tree, &realised.path)?,
-        })
+        };
+        let placed: Vec<_> = made.planned.files.iter().collect();
+        let look = |(blob, file): &(&BlobId, &PlannedFile)| {
+            let what = match self.store.check_blob(file.kind.into(), blob, file.size) {
+                Ok(Checked::Whole) => return None,
+                Ok(Checked::Missing) => Fate::Vanished,
+                Ok(Checked::Changed) => Fate::Changed,
+                Err(error) => return Some(Err(error.into())),
+            };
+            let place = self.store.blob_path(blob, false);
+            let file = VanishedFile::of(what, &file.path, Some(**blob));
+            Some(Ok(VanishedFile { file: Some(place), ..file }))
+        };
+        let lost: Vec<VanishedFile> = placed.par_iter().filter_map(look).collect::<Result<_>>()?;
+        let known = |file: &VanishedFile| gone.iter().any(|there| there.blob == file.blob);
+        let lost: Vec<_> = lost.into_iter().filter(|file| !known(file)).collect();
+        gone.extend(lost);
+        Ok(gone)
     }
 
     fn told(&self, made: &Made, gone: Vec<VanishedFile>, moment: &'static str) -> Error {

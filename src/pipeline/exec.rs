@@ -142,6 +142,7 @@ fn not_started(error: RuntimeError, name: &str, store: &Store, current: &Current
     };
     match error {
         RuntimeError::CommandNotFound { .. } if !gone.files.iter().any(is_it) => error.into(),
+        RuntimeError::Vanished(_) if !gone.files.iter().any(is_it) => never_there(error).into(),
         error => {
             if let RuntimeError::Start { source, .. } = error {
                 gone.source = Some(source);

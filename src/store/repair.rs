@@ -83,13 +83,15 @@ impl Store {
             DamageKind::Format => self.rewrite_format()?,
             DamageKind::BlobContent | DamageKind::BlobMissing => {
                 let Some(blob) = damage.blob else { return Ok(false) };
-                let done = self.restore_blob(&blob, &damage.path)?;
-                if !done {
-                    beyond.lost.insert(blob);
-                }
-                return Ok(done);
+                return self.heal_content(&blob, damage, beyond);
             }
-            DamageKind::BlobAttributes => return reset_attributes(&damage.path),
+            // A time that changed says that somebody wrote: a quick verification did not read what.
+            DamageKind::BlobAttributes => match damage.blob {
+                Some(blob) if self.hash(&damage.path)?.0 != blob => {
+                    return self.heal_content(&blob, damage, beyond);
+                }
+                _ => return reset_attributes(&damage.path),
+            },
             DamageKind::Tree => {
                 remove_tree(&damage.path)?;
                 beyond.without_tree.extend(self.records_of(&damage.trees)?);
@@ -106,6 +108,14 @@ impl Store {
             DamageKind::Roots | DamageKind::Stray => return Ok(false),
         }
         Ok(true)
+    }
+
+    fn heal_content(&self, blob: &BlobId, damage: &Damage, beyond: &mut Beyond) -> Result<bool> {
+        let done = self.restore_blob(blob, &damage.path)?;
+        if !done {
+            beyond.lost.insert(*blob);
+        }
+        Ok(done)
     }
 
     /// Replaces a blob everywhere by a file of the right content: under its own names and under

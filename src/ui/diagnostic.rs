@@ -2,7 +2,7 @@
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, MietteHandlerOpts};
 use serde::Serialize;
-use textwrap::WordSeparator;
+use textwrap::{WordSeparator, WordSplitter};
 
 use crate::model::VanishedFile;
 
@@ -18,10 +18,12 @@ pub fn install_diagnostics() {
                     .with_width(100)
                     .with_links(false)
                     .with_word_separator(WordSeparator::AsciiSpace)
+                    .with_word_splitter(WordSplitter::NoHyphenation)
                     .with_break_words(false),
             );
         }
         let options = MietteHandlerOpts::new().terminal_links(false).width(100);
+        let options = options.word_splitter(WordSplitter::NoHyphenation);
         Box::new(options.word_separator(WordSeparator::AsciiSpace).break_words(false).build())
     }));
     debug_assert!(installed.is_ok(), "the hook is installed once");
