@@ -516,3 +516,23 @@ fn an_archive_that_unpacks_otherwise_keeps_nobody_from_the_others() {
     assert!(output.status.success(), "{said}{}", support::text(&output.stdout));
     assert_eq!(sandbox.json(&["store", "verify"])["damages"].as_array().map(Vec::len), Some(0));
 }
+
+/// Windows keeps a file that somebody has open until it is closed, and denies it to everybody else:
+/// so it answers while a scanner is about to take a file away.
+#[cfg(windows)]
+#[test]
+fn a_file_that_is_about_to_be_taken_away_is_not_taken_for_a_lack_of_permission() {
+    use std::os::windows::fs::OpenOptionsExt;
+    let sandbox = locked();
+    sandbox.succeed(&["build"]);
+    let blobs = holding(&sandbox.store().join("blobs"), GREETING);
+    let scanner = std::fs::File::options().read(true).share_mode(7).open(&blobs[0]).expect("it");
+    std::fs::remove_file(&blobs[0]).expect("on its way");
+    let said = sandbox.fail(&["run", "hello"]);
+    let told = ["drystone::file::denied", "drystone::file::vanished"];
+    assert!(told.iter().any(|code| said.contains(code)), "{said}");
+    assert!(said.contains("Protection history") && said.contains("greeting-1.0.zip"), "{said}");
+    drop(scanner);
+    sandbox.succeed(&["build"]);
+    assert_eq!(sandbox.succeed(&["run", "hello"]), "good morning, world\n");
+}

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io::ErrorKind::NotFound;
+use std::path::{Path, PathBuf};
 
 use super::current::{Current, current};
 use super::origins::Origins;
@@ -99,7 +100,12 @@ fn start(
     let environment =
         process_environment(Family::current(), &caller, &directories, &variables, &[])?;
     let name = program.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-    match execute(&Command { program, arguments, environment, directory: None }) {
+    let executed = match is_there(&program) {
+        true => execute(&Command { program, arguments, environment, directory: None }),
+        // Windows starts cmd for a batch file, which says something else in its own words.
+        false => Err(RuntimeError::Start { path: program, source: NotFound.into() }),
+    };
+    match executed {
         Ok(status) => {
             if status != 0
                 && looked == Looked::WhenItFails
@@ -113,13 +119,19 @@ fn start(
     }
 }
 
+/// Whether a command that is a path leads to something; a name is looked for later. Windows adds
+/// `.exe` to a path without an ending.
+fn is_there(command: &Path) -> bool {
+    let is_name = command.components().count() == 1 && !command.is_absolute();
+    is_name || (cfg!(windows) && command.extension().is_none()) || command.exists()
+}
+
 /// A path that a person typed and that was never in the environment did not vanish.
 fn never_there(error: RuntimeError) -> RuntimeError {
     match error {
         RuntimeError::Vanished(typed) => match typed.files.as_slice() {
             [VanishedFile { what: Fate::Vanished, file: Some(path), .. }] => {
-                let source = std::io::ErrorKind::NotFound.into();
-                RuntimeError::Start { path: path.clone(), source }
+                RuntimeError::Start { path: path.clone(), source: NotFound.into() }
             }
             _ => RuntimeError::Vanished(typed),
         },
@@ -143,6 +155,9 @@ fn not_started(error: RuntimeError, name: &str, store: &Store, current: &Current
     match error {
         RuntimeError::CommandNotFound { .. } if !gone.files.iter().any(is_it) => error.into(),
         RuntimeError::Vanished(_) if !gone.files.iter().any(is_it) => never_there(error).into(),
+        RuntimeError::Start { ref path, .. } if !path.exists() && !gone.files.iter().any(is_it) => {
+            error.into()
+        }
         error => {
             if let RuntimeError::Start { source, .. } = error {
                 gone.source = Some(source);

@@ -35,7 +35,9 @@ pub(super) fn repair(
     progress: &dyn Progress,
 ) -> Result<Left> {
     let healed = store.heal(report)?;
-    let mut brought: BTreeSet<BlobId> = BTreeSet::new();
+    // A content that is back is given to each of its names, those too that were not damaged.
+    let mut brought: BTreeSet<BlobId> =
+        healed.healed.iter().filter_map(|damage| damage.blob).collect();
     for (record, blobs) in &healed.wanted {
         match archive_of(&record.source) {
             Ok(Some(archive)) => match unpack_again(store, &archive, record, blobs, progress) {
