@@ -28,7 +28,7 @@ use crate::host::machine_facts;
 use crate::lock::{self, Lock, LockedPackage, LockedPlatform};
 use crate::manifest::{Environment, Manifest};
 use crate::model::{
-    BlobId, Family, Fate, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath, Vanished,
+    Family, Fate, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath, Vanished,
     VanishedFile,
 };
 use crate::runtime::PlannedFile;
@@ -168,10 +168,13 @@ impl Build<'_> {
                 if gone.is_empty() {
                     return Ok(made);
                 }
-                if made.realised.as_ref().is_some_and(|realised| realised.made) {
+                // A content that changed may have been in the store before.
+                let is_new = made.realised.as_ref().is_some_and(|realised| realised.made)
+                    && gone.iter().any(|file| file.what != Fate::Changed);
+                if is_new {
                     return Err(self.told(&made, gone, "right after it was built"));
                 }
-                self.told(&made, gone, "since it was built")
+                self.told(&made, gone, IN_THE_STORE)
             }
             Err(Error::Vanished(lost)) if lost.moment == IN_THE_STORE => Error::Vanished(lost),
             Err(error) => return Err(error),
@@ -201,8 +204,8 @@ impl Build<'_> {
             true => self.store.absent_of_new(tree, &realised.path)?,
             false => self.store.absent(tree, &realised.path)?,
         };
-        let placed: Vec<_> = made.planned.files.iter().collect();
-        let look = |(blob, file): &(&BlobId, &PlannedFile)| {
+        let look = |file: &PlannedFile| {
+            let blob = file.blob.as_ref()?;
             let what = match self.store.check_blob(file.kind.into(), blob, file.size) {
                 Ok(Checked::Whole) => return None,
                 Ok(Checked::Missing) => Fate::Vanished,
@@ -210,10 +213,11 @@ impl Build<'_> {
                 Err(error) => return Some(Err(error.into())),
             };
             let place = self.store.blob_path(blob, false);
-            let file = VanishedFile::of(what, &file.path, Some(**blob));
+            let file = VanishedFile::of(what, &file.path, Some(*blob));
             Some(Ok(VanishedFile { file: Some(place), ..file }))
         };
-        let lost: Vec<VanishedFile> = placed.par_iter().filter_map(look).collect::<Result<_>>()?;
+        let placed = made.planned.files.par_iter();
+        let lost: Vec<VanishedFile> = placed.filter_map(look).collect::<Result<_>>()?;
         let known = |file: &VanishedFile| gone.iter().any(|there| there.blob == file.blob);
         let lost: Vec<_> = lost.into_iter().filter(|file| !known(file)).collect();
         gone.extend(lost);
@@ -232,16 +236,16 @@ impl Build<'_> {
         let parts: Vec<Part<'_>> =
             self.packages.iter().map(|&package| (self.platform, package)).collect();
         let rules = self.lock.unpack_rules;
-        let unpacked = unpack_all(self.store, &archives, &staging, &parts, rules, progress)?;
-        let origins = Origins::of_build(&self.packages, &unpacked.trees);
-        self.put_together(staging, unpacked, progress).map_err(|error| origins.explain(error))
+        let mut unpacked = unpack_all(self.store, &archives, &staging, &parts, rules, progress)?;
+        self.put_together(staging, &mut unpacked, progress)
+            .map_err(|error| Origins::of_build(&self.packages, &unpacked.trees).explain(error))
     }
 
     /// Stages everything, commits it by one barrier, and realises it by a second one.
     fn put_together(
         &self,
         staging: Staging<'_>,
-        mut unpacked: Unpacked,
+        unpacked: &mut Unpacked,
         progress: &dyn Progress,
     ) -> Result<Made> {
         let composed = compose_packages(
@@ -275,6 +279,7 @@ impl Build<'_> {
             Some(realised)
         };
         let new_bytes = committed.new_bytes;
+        let unpacked = std::mem::take(unpacked);
         Ok(Made { unpacked, composed, planned, realised, new_bytes, barrier })
     }
 

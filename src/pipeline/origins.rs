@@ -166,7 +166,7 @@ impl Known {
 }
 
 /// When, of a content that was in the store.
-pub(super) const IN_THE_STORE: &str = "in the store after it was put there";
+pub(super) const IN_THE_STORE: &str = "since it was put into the store";
 
 /// The content that a file of the store is named by.
 fn blob_of(path: &Path) -> Option<BlobId> {

@@ -15,8 +15,8 @@ pub(super) struct Planned {
     pub plans: BTreeMap<Name, Vec<u8>>,
     /// The trees of the applications' own files.
     pub trees: BTreeSet<TreeId>,
-    /// What they place, each content once.
-    pub files: BTreeMap<BlobId, PlannedFile>,
+    /// What they place.
+    pub files: Vec<PlannedFile>,
 }
 
 impl Build<'_> {
@@ -41,7 +41,7 @@ impl Build<'_> {
             .collect();
         let reader =
             |blob: &BlobId, executable: bool| -> PathBuf { self.store.blob_path(blob, executable) };
-        let (mut plans, mut placed) = (BTreeMap::new(), BTreeMap::new());
+        let (mut plans, mut placed) = (BTreeMap::new(), Vec::new());
         for application in applications_of(self.manifest, self.environment) {
             if program(application, self.platform).is_none() {
                 continue;
@@ -69,9 +69,8 @@ impl Build<'_> {
             for note in notes {
                 progress.note(&format!("{}: {note}", application.name));
             }
-            let own = plan.files.iter().filter_map(|file| Some((file.blob?, file.clone())));
-            placed.extend(own);
             plans.insert(application.name.clone(), plan.to_json()?.into_bytes());
+            placed.extend(plan.files);
         }
         let trees = files.values().map(Tree::id).collect();
         Ok(Planned { plans, trees, files: placed })

@@ -16,6 +16,7 @@ pub(super) type Part<'l> = (Platform, &'l LockedPackage);
 
 /// The trees of a selection by unpack key, and the records of what was unpacked for them: staged,
 /// not yet committed.
+#[derive(Default)]
 pub(super) struct Unpacked {
     pub trees: BTreeMap<UnpackKey, Tree>,
     pub records: Vec<UnpackRecord>,

@@ -48,10 +48,11 @@ impl Placer for Store {
     ) -> Result<(), PlaceError> {
         // Somebody may have written through a link. A look at size and time tells, so that each run
         // can afford it; an empty file is made anew, not linked.
-        if kind.is_file() && size > 0 {
-            if self.check_blob(kind, blob, size).map_err(failed)? == Checked::Changed {
-                return Err(PlaceError::Changed);
-            }
+        if kind.is_file()
+            && size > 0
+            && self.check_blob(kind, blob, size).map_err(failed)? == Checked::Changed
+        {
+            return Err(PlaceError::Changed);
         }
         Self::place(self, kind, blob, size, target, writable).map(drop).map_err(failed)
     }

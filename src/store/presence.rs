@@ -8,7 +8,7 @@
 //! listing costs the same. What was placed a moment ago is asked for one by one, with its blob, its
 //! size and its time: beside making the links that is little.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -100,12 +100,12 @@ fn absent_in(directory: &Path, entries: &[&Entry], realised: &Path) -> Result<Ve
 }
 
 /// The names in a directory, with the sizes where they come for nothing. None if it is gone.
-fn list(directory: &Path) -> Result<HashMap<OsString, Option<u64>>> {
+fn list(directory: &Path) -> Result<BTreeMap<OsString, Option<u64>>> {
     let listed = match fs::read_dir(directory) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(HashMap::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         listed => listed.at("list", directory)?,
     };
-    let mut there = HashMap::new();
+    let mut there = BTreeMap::new();
     for entry in listed {
         let entry = entry.at("list", directory)?;
         let size =
