@@ -37,7 +37,7 @@ fn a_changed_blob_is_named_with_whom_it_touches_and_repaired_under_every_name() 
     assert!(said.contains(&*blob.file_name().expect("a name").to_string_lossy()), "{said}");
     assert!(said.contains("generation 1 of greetings"), "{said}");
     let refused = sandbox.fail(&["run", "hello"]);
-    assert!(refused.contains("drystone::runtime::content_changed"), "{refused}");
+    assert!(refused.contains("drystone::file::changed"), "{refused}");
     let repaired = sandbox.json(&["store", "verify", "--repair"]);
     let damages = repaired["damages"].as_array().expect("damages");
     assert!(!damages.is_empty() && damages.iter().all(|damage| damage["repaired"] == true));

@@ -121,7 +121,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     dispatch(command, &context).unwrap_or_else(|error| {
         // An error that cannot be written leaves only the exit status to say it.
-        let _closed = output.error(&error);
+        let vanished = error.downcast_ref().map(pipeline::Error::vanished).unwrap_or_default();
+        let _closed = output.error(&error, &vanished);
         ExitCode::FAILURE
     })
 }
@@ -136,7 +137,7 @@ fn wrong_usage(error: clap::Error, arguments: &[OsString]) -> ExitCode {
     let _closed = if json {
         let message = error.to_string();
         let message = message.strip_prefix("error: ").unwrap_or(&message).trim_end().to_owned();
-        Output { json, quiet: false }.error(&Usage { message }.into())
+        Output { json, quiet: false }.error(&Usage { message }.into(), &[])
     } else {
         error.print()
     };

@@ -99,6 +99,9 @@ fn verify(repair: bool, context: &Context) -> Answer {
                 (damages, false) => count(damages, "damage"),
             },
         ));
+        if let Some(advice) = &report.advice {
+            text.push_str(&format!("{advice}\n"));
+        }
         if !sound && repair {
             text.push_str("Run \"drystone build\" in the projects that need it: it brings back what is not in the archives.\n");
         } else if !sound {

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::trouble::{Mismatch, TlsProblem, Trouble};
+use crate::model::{Fate, Vanished};
 
 /// Why something could not be fetched.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -74,6 +75,10 @@ pub enum FetchError {
         #[help]
         help: &'static str,
     },
+    /// Another program took the file away, changed it or holds it back.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Vanished(Box<Vanished>),
     /// A file given by hand is not the wanted one.
     #[error("{} is not {label}: {trouble}", .path.display())]
     #[diagnostic(
@@ -139,6 +144,9 @@ fn lines(attempts: &[Attempt]) -> String {
 
 impl FetchError {
     pub(super) fn disk(label: &str, step: &'static str, path: &Path, source: io::Error) -> Self {
+        if let Some(fate) = Fate::told_by(&source) {
+            return Self::Vanished(Vanished::answered(fate, step, path, source));
+        }
         let help = match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 "the disk is full: free some space (`drystone gc` helps) and run the command again; it continues where it stopped"

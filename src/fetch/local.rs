@@ -15,7 +15,7 @@ use super::request::{Fetched, Place, Request};
 use super::sniff::{Content, HEAD};
 use super::trouble::{Mismatch, Trouble};
 use crate::disk;
-use crate::model::{Progress, Sha256Digest, Task};
+use crate::model::{Fate, Progress, Sha256Digest, Task, Vanished, VanishedFile};
 
 /// What copying a local file comes to, if not to the right file.
 pub(super) enum CopyFailed {
@@ -93,11 +93,11 @@ pub(super) fn copy_verified(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Fetched, CopyFailed> {
-    let source = open(from).map_err(CopyFailed::Source)?;
+    let source = open(from)?;
     let copying = Copying { from, request, place, options };
-    let there = source.metadata().map_err(|error| copying.unreadable(&error))?.len();
+    let there = source.metadata().map_err(|error| copying.unreadable(error))?.len();
     if let Some(expected) = request.size.filter(|expected| *expected != there) {
-        let came = look(from).map_err(|error| copying.unreadable(&error))?;
+        let came = look(from).map_err(|error| copying.unreadable(error))?;
         return Err(CopyFailed::Source(Trouble::Size { expected, got: there, came }));
     }
     let task = progress.start(&format!("copy {}", request.label), Some(there));
@@ -105,8 +105,14 @@ pub(super) fn copy_verified(
     let aside = &place.aside;
     match copied {
         Ok(fetched) => {
-            disk::rename(aside, &place.partial)
-                .map_err(|error| copying.disk("replace", &place.partial, error))?;
+            disk::rename(aside, &place.partial).map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound => {
+                    let file = VanishedFile::at(Fate::Vanished, aside);
+                    let vanished = Vanished::file(file, "right after it was copied");
+                    CopyFailed::Fatal(FetchError::Vanished(vanished))
+                }
+                _ => copying.disk("replace", &place.partial, error),
+            })?;
             copying.remove(&place.validator)?;
             Ok(fetched)
         }
@@ -133,7 +139,7 @@ impl Copying<'_> {
         let mut size = 0;
         let mut buffer = vec![0; 256 * 1024];
         while let Some(count) =
-            read_some(&mut source, &mut buffer).map_err(|error| self.unreadable(&error))?
+            read_some(&mut source, &mut buffer).map_err(|error| self.unreadable(error))?
         {
             if self.options.cancelled() {
                 let label = self.request.label.to_owned();
@@ -158,7 +164,7 @@ impl Copying<'_> {
             got,
             expected_size: self.request.size,
             got_size: fetched.size,
-            came: look(self.from).map_err(|error| self.unreadable(&error))?,
+            came: look(self.from).map_err(|error| self.unreadable(error))?,
             aside: None,
         };
         Err(CopyFailed::Source(mismatch.into()))
@@ -173,8 +179,8 @@ impl Copying<'_> {
         }
     }
 
-    fn unreadable(&self, error: &io::Error) -> CopyFailed {
-        CopyFailed::Source(Trouble::File { path: self.from.to_owned(), reason: error.to_string() })
+    fn unreadable(&self, error: io::Error) -> CopyFailed {
+        unreadable(self.from, error, |error| error.to_string())
     }
 
     fn disk(&self, step: &'static str, path: &Path, error: io::Error) -> CopyFailed {
@@ -183,21 +189,43 @@ impl Copying<'_> {
 }
 
 /// Opens a plain file; anything else is named, and a pipe is not waited for.
-fn open(path: &Path) -> Result<File, Trouble> {
-    let wrong = |reason: &str| Trouble::File { path: path.to_owned(), reason: reason.to_owned() };
-    let unreadable = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => wrong("there is no such file"),
-        io::ErrorKind::PermissionDenied => wrong("reading it is not permitted"),
-        _ => wrong(&error.to_string()),
+fn open(path: &Path) -> Result<File, CopyFailed> {
+    let wrong = |reason: &str| {
+        let (path, reason) = (path.to_owned(), reason.to_owned());
+        CopyFailed::Source(Trouble::File { path, reason })
     };
-    let metadata = fs::metadata(path).map_err(unreadable)?;
+    let failed = |error: io::Error| {
+        unreadable(path, error, |error| match error.kind() {
+            io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            io::ErrorKind::PermissionDenied => "reading it is not permitted".to_owned(),
+            _ => error.to_string(),
+        })
+    };
+    let metadata = fs::metadata(path).map_err(failed)?;
     if metadata.is_dir() {
         return Err(wrong("it is a directory, not an archive"));
     }
     if !metadata.is_file() {
         return Err(wrong("it is no plain file"));
     }
-    disk::open(path).map_err(unreadable)
+    disk::open(path).map_err(failed)
+}
+
+/// Why a file cannot be read: no other mirror helps where a virus scanner holds it back.
+fn unreadable(
+    path: &Path,
+    error: io::Error,
+    words: impl FnOnce(&io::Error) -> String,
+) -> CopyFailed {
+    match Fate::told_by(&error) {
+        Some(fate) => {
+            CopyFailed::Fatal(FetchError::Vanished(Vanished::answered(fate, "read", path, error)))
+        }
+        None => {
+            let reason = words(&error);
+            CopyFailed::Source(Trouble::File { path: path.to_owned(), reason })
+        }
+    }
 }
 
 fn look(path: &Path) -> io::Result<Content> {

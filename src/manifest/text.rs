@@ -1,10 +1,10 @@
 //! Reads the text of a manifest or catalogue: UTF-8, of bearable size, with LF as its line ends.
 
-use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use super::error::ManifestError;
+use crate::disk;
 
 /// The most bytes a manifest or catalogue file may have.
 pub(super) const SIZE_LIMIT: u64 = 4 << 20;
@@ -17,7 +17,7 @@ pub(super) fn read_text(path: &Path) -> Result<String, ManifestError> {
         _ if path.is_dir() => ManifestError::Directory { path: path.to_owned() },
         _ => ManifestError::Read { path: path.to_owned(), source },
     };
-    let file = File::open(path).map_err(wrong)?;
+    let file = disk::open(path).map_err(wrong)?;
     let metadata = file.metadata().map_err(wrong)?;
     if metadata.is_dir() {
         return Err(ManifestError::Directory { path: path.to_owned() });

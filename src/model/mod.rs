@@ -12,6 +12,7 @@ mod tree;
 mod tree_path;
 mod unpack_options;
 mod uppercase;
+mod vanished;
 mod version;
 mod windows_name;
 
@@ -27,5 +28,6 @@ pub use range::{Range, RangeError};
 pub use tree::{Difference, Entry, Kind, Tree, TreeBuilder, TreeError};
 pub use tree_path::{TreePath, TreePathError};
 pub use unpack_options::{ArchiveFormat, Glob, Rename, UNPACK_RULES, UnpackOptions};
+pub use vanished::{Fate, Origin, OriginArchive, Vanished, VanishedFile};
 pub use version::{Version, VersionError};
 pub use windows_name::{FoldedPath, WindowsNameError, check_windows_path};

@@ -1,5 +1,6 @@
 //! Archives: those the store has are taken, the others fetched, several at a time.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::project::Project;
@@ -7,7 +8,7 @@ use super::{Error, Result};
 use crate::fetch::{FetchError, FetchOptions, Fetcher, Opened, Place, Request, check_file};
 use crate::lock::LockedPackage;
 use crate::manifest::SourceUrl;
-use crate::model::{Name, Progress, Sha256Digest, Version};
+use crate::model::{Name, Origin, OriginArchive, Progress, Sha256Digest, Version};
 use crate::store::{DownloadPlace, Store};
 
 /// An archive that a verb needs.
@@ -32,6 +33,17 @@ impl<'a> Wanted<'a> {
 
     fn label(&self) -> String {
         format!("{} {}", self.package, self.version)
+    }
+
+    /// What it is told by when it vanishes.
+    pub fn origin(&self) -> Origin {
+        let url = self.urls.first().map(SourceUrl::text).unwrap_or_default();
+        Origin {
+            package: self.package.clone(),
+            version: self.version.clone(),
+            path_in_package: None,
+            archive: OriginArchive::at(&url, self.sha256),
+        }
     }
 
     /// What its download is known by while its hash may not be known yet.
@@ -79,7 +91,15 @@ impl<'a> Archives<'a> {
             let path = place.finish(&fetched.sha256)?;
             Ok(Brought { path, sha256: fetched.sha256, size: fetched.size, from })
         };
-        self.fetcher.fetch_all(&requests, open, finish, progress).map_err(Error::one_or_several)
+        let finish = |at: usize, place: DownloadPlace<'_>, fetched| {
+            finish(at, place, fetched)
+                .map_err(|error: Error| error.of_archive(&wanted[at].origin()))
+        };
+        let brought = self.fetcher.fetch_all(&requests, open, finish, progress);
+        brought.map_err(|errors| {
+            let told = errors.into_iter().map(|error| told_with_origin(error, wanted));
+            Error::one_or_several(told.collect())
+        })
     }
 
     /// Takes a file that a person brought.
@@ -147,7 +167,23 @@ impl<'a> Archives<'a> {
         match check_file(&path, &sha256, None, progress) {
             Ok(size) => Ok(Some(Brought { path, sha256, size, from: None })),
             Err(FetchError::WrongFile { .. }) => Ok(None),
+            // It vanished since it was looked for.
+            Err(FetchError::Disk { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Ok(None)
+            }
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// An archive that vanished while it was fetched is known by the name of its file.
+fn told_with_origin(error: Error, wanted: &[Wanted<'_>]) -> Error {
+    let files = error.vanished();
+    let names = files.iter().filter_map(|file| file.file.as_ref()?.file_name()?.to_str());
+    let names: Vec<String> = names.map(str::to_owned).collect();
+    let of = |one: &&Wanted<'_>| names.iter().any(|name| name.starts_with(&one.key()));
+    match wanted.iter().find(of) {
+        Some(one) => error.of_archive(&one.origin()),
+        None => error,
     }
 }

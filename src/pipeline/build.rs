@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::archives::{Archives, Wanted};
@@ -12,6 +13,7 @@ use super::composing::compose_packages;
 use super::fetch::section;
 use super::freshness::fresh_lock;
 use super::hosts::locate_hosts;
+use super::origins::{IN_THE_STORE, Origins};
 use super::plans::Planned;
 use super::project::{MANIFEST, Project, choose_platform};
 use super::registration::register_lock;
@@ -26,8 +28,12 @@ use crate::generation::{self, Generation, NewGeneration, Recorded};
 use crate::host::machine_facts;
 use crate::lock::{self, Lock, LockedPackage, LockedPlatform};
 use crate::manifest::{Environment, Manifest};
-use crate::model::{Family, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath};
-use crate::store::{Realised, Root, Store, StoreError, VerifyOptions};
+use crate::model::{
+    Family, Fate, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath, Vanished,
+    VanishedFile,
+};
+use crate::runtime::PlannedFile;
+use crate::store::{Checked, Realised, Root, Staging, Store, VerifyOptions};
 
 /// What to build.
 #[derive(Debug, Clone, Default)]
@@ -144,14 +150,7 @@ impl Build<'_> {
     fn run(&self, request: &BuildRequest, progress: &dyn Progress) -> Result<BuildReport> {
         let hosts =
             locate_hosts(self.catalogue, self.section, self.platform, &request.hosts, progress)?;
-        let made = match self.make(progress) {
-            Err(Error::Store(lost @ StoreError::BlobMissing { .. })) => {
-                progress.note(&format!("{lost}; bringing it back"));
-                self.bring_back(progress)?;
-                self.make(progress)?
-            }
-            made => made?,
-        };
+        let made = self.make_whole(progress)?;
         register_lock(self.project, self.store, &self.environment.name, self.section, progress)?;
         let (generation, new) = match self.record(&made, hosts, progress)? {
             Recorded::Made(generation) => (generation, true),
@@ -160,7 +159,78 @@ impl Build<'_> {
         Ok(self.report(&made, &generation, new))
     }
 
-    /// Stages everything, commits it by one barrier, and realises it by a second one.
+    /// Makes all of it and looks whether it is still there. What the store has lost since an earlier
+    /// build is brought back once; what vanishes as soon as it was made is not put back behind the
+    /// back of whoever took it, but told.
+    fn make_whole(&self, progress: &dyn Progress) -> Result<Made> {
+        let lost = match self.make(progress) {
+            Ok(made) => {
+                let gone = self.gone(&made)?;
+                if gone.is_empty() {
+                    return Ok(made);
+                }
+                // A content that changed may have been in the store before.
+                let is_new = made.realised.as_ref().is_some_and(|realised| realised.made)
+                    && gone.iter().any(|file| file.what != Fate::Changed);
+                if is_new {
+                    return Err(self.told(&made, gone, "right after it was built"));
+                }
+                self.told(&made, gone, IN_THE_STORE)
+            }
+            Err(Error::Vanished(lost)) if lost.moment == IN_THE_STORE => Error::Vanished(lost),
+            Err(error) => return Err(error),
+        };
+        progress.note(&format!("{lost}; bringing it back"));
+        self.bring_back(progress)?;
+        const AGAIN: &str = "again right after it was brought back";
+        let made = self.make(progress).map_err(|error| match error {
+            Error::Vanished(mut lost) => {
+                lost.moment = AGAIN.into();
+                Error::Vanished(lost)
+            }
+            error => error,
+        })?;
+        match self.gone(&made)? {
+            gone if gone.is_empty() => Ok(made),
+            gone => Err(self.told(&made, gone, AGAIN)),
+        }
+    }
+
+    /// What of the realised environment, and of what its applications are placed from, is not there
+    /// any more.
+    fn gone(&self, made: &Made) -> Result<Vec<VanishedFile>> {
+        let Some(realised) = &made.realised else { return Ok(Vec::new()) };
+        let tree = &made.composed.tree;
+        let mut gone = match realised.made {
+            true => self.store.absent_of_new(tree, &realised.path)?,
+            false => self.store.absent(tree, &realised.path)?,
+        };
+        let look = |file: &PlannedFile| {
+            let blob = file.blob.as_ref()?;
+            let what = match self.store.check_blob(file.kind.into(), blob, file.size) {
+                Ok(Checked::Whole) => return None,
+                Ok(Checked::Missing) => Fate::Vanished,
+                Ok(Checked::Changed) => Fate::Changed,
+                Err(error) => return Some(Err(error.into())),
+            };
+            let place = self.store.blob_path(blob, false);
+            let file = VanishedFile::of(what, &file.path, Some(*blob));
+            Some(Ok(VanishedFile { file: Some(place), ..file }))
+        };
+        let placed = made.planned.files.par_iter();
+        let lost: Vec<VanishedFile> = placed.filter_map(look).collect::<Result<_>>()?;
+        let known = |file: &VanishedFile| gone.iter().any(|there| there.blob == file.blob);
+        let lost: Vec<_> = lost.into_iter().filter(|file| !known(file)).collect();
+        gone.extend(lost);
+        Ok(gone)
+    }
+
+    fn told(&self, made: &Made, gone: Vec<VanishedFile>, moment: &'static str) -> Error {
+        let mut vanished = Vanished::files(gone, moment);
+        Origins::of_build(&self.packages, &made.unpacked.trees).complete(&mut vanished.files);
+        Error::Vanished(vanished)
+    }
+
     fn make(&self, progress: &dyn Progress) -> Result<Made> {
         let archives = Archives::new(self.project, self.store);
         let staging = self.store.stage()?;
@@ -168,6 +238,17 @@ impl Build<'_> {
             self.packages.iter().map(|&package| (self.platform, package)).collect();
         let rules = self.lock.unpack_rules;
         let mut unpacked = unpack_all(self.store, &archives, &staging, &parts, rules, progress)?;
+        self.put_together(staging, &mut unpacked, progress)
+            .map_err(|error| Origins::of_build(&self.packages, &unpacked.trees).explain(error))
+    }
+
+    /// Stages everything, commits it by one barrier, and realises it by a second one.
+    fn put_together(
+        &self,
+        staging: Staging<'_>,
+        unpacked: &mut Unpacked,
+        progress: &dyn Progress,
+    ) -> Result<Made> {
         let composed = compose_packages(
             self.environment,
             self.lock,
@@ -199,12 +280,14 @@ impl Build<'_> {
             Some(realised)
         };
         let new_bytes = committed.new_bytes;
+        let unpacked = std::mem::take(unpacked);
         Ok(Made { unpacked, composed, planned, realised, new_bytes, barrier })
     }
 
     /// Puts right what the store has lost: from the archives in it, or fetched again by the lock.
     fn bring_back(&self, progress: &dyn Progress) -> Result<()> {
-        let report = self.store.verify(&VerifyOptions { quick: true }, progress)?;
+        let quick = VerifyOptions { quick: true };
+        let report = self.store.verify(&quick, progress)?;
         let archives = Archives::new(self.project, self.store);
         let archive_of = |source: &Sha256Digest| -> Result<Option<PathBuf>> {
             let Some(package) = self.packages.iter().find(|one| one.sha256 == *source) else {
@@ -213,7 +296,7 @@ impl Build<'_> {
             let brought = archives.bring(&[Wanted::of(package)], progress)?;
             Ok(brought.into_iter().next().map(|brought| brought.path))
         };
-        repair(self.store, &report, &archive_of, progress)?;
+        repair(self.store, &report, quick, &archive_of, progress)?;
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use crate::fetch::FetchError;
 use crate::generation::GenerationError;
 use crate::lock::LockError;
 use crate::manifest::ManifestError;
-use crate::model::{Name, Sha256Digest, TreeId};
+use crate::model::{Name, Sha256Digest, TreeId, Vanished};
 use crate::resolve::ResolveError;
 use crate::runtime::RuntimeError;
 use crate::store::StoreError;
@@ -59,6 +59,10 @@ pub enum Error {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Runtime(#[from] RuntimeError),
+    /// Another program took files away, changed them or holds them back.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Vanished(Box<Vanished>),
     /// Several archives could not be brought.
     #[error("{} archives could not be brought", errors.len())]
     #[diagnostic(

@@ -16,6 +16,7 @@ mod history;
 mod hosts;
 mod init;
 mod lock;
+mod origins;
 mod plans;
 mod project;
 mod registration;

@@ -8,13 +8,15 @@ use super::build::Build;
 use super::freshness::applications_of;
 use crate::lock::program;
 use crate::model::{BlobId, Name, Progress, Tree, TreeId};
-use crate::runtime::{PlacedPackage, PlanInputs, make_plan};
+use crate::runtime::{PlacedPackage, PlanInputs, PlannedFile, make_plan};
 
 /// The plans, as a generation records them.
 pub(super) struct Planned {
     pub plans: BTreeMap<Name, Vec<u8>>,
     /// The trees of the applications' own files.
     pub trees: BTreeSet<TreeId>,
+    /// What they place.
+    pub files: Vec<PlannedFile>,
 }
 
 impl Build<'_> {
@@ -39,7 +41,7 @@ impl Build<'_> {
             .collect();
         let reader =
             |blob: &BlobId, executable: bool| -> PathBuf { self.store.blob_path(blob, executable) };
-        let mut plans = BTreeMap::new();
+        let (mut plans, mut placed) = (BTreeMap::new(), Vec::new());
         for application in applications_of(self.manifest, self.environment) {
             if program(application, self.platform).is_none() {
                 continue;
@@ -68,7 +70,9 @@ impl Build<'_> {
                 progress.note(&format!("{}: {note}", application.name));
             }
             plans.insert(application.name.clone(), plan.to_json()?.into_bytes());
+            placed.extend(plan.files);
         }
-        Ok(Planned { plans, trees: files.values().map(Tree::id).collect() })
+        let trees = files.values().map(Tree::id).collect();
+        Ok(Planned { plans, trees, files: placed })
     }
 }

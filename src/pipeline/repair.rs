@@ -1,6 +1,10 @@
 //! Repairing a store: what is damaged is unpacked again from its archive and replaced under every
 //! name it has.
+//!
+//! One archive that cannot be unpacked, or gives something else than it did, keeps nobody from the
+//! others; what it was to bring back stays damaged, and is told as that.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{Error, Result};
@@ -12,24 +16,63 @@ use crate::unpack::unpack;
 /// Finds the archive of a hash: in the store, or wherever the verb can bring it from.
 pub(super) type ArchiveOf<'a> = &'a dyn Fn(&Sha256Digest) -> Result<Option<PathBuf>>;
 
-/// Repairs what a verification found, and gives what is still damaged afterwards.
+/// What a repair left.
+#[derive(Debug, Default)]
+pub(super) struct Left {
+    /// What is damaged now.
+    pub damages: Vec<Damage>,
+    /// Those of them, by path, that were right again for a moment.
+    pub again: BTreeSet<PathBuf>,
+}
+
+/// Repairs what a verification found, verifies again as `options` say, and gives what is damaged
+/// then.
 pub(super) fn repair(
     store: &Store,
     report: &VerifyReport,
+    options: VerifyOptions,
     archive_of: ArchiveOf<'_>,
     progress: &dyn Progress,
-) -> Result<Vec<Damage>> {
+) -> Result<Left> {
     let healed = store.heal(report)?;
+    // A content that is back is given to each of its names, those too that were not damaged.
+    let mut brought: BTreeSet<BlobId> =
+        healed.healed.iter().filter_map(|damage| damage.blob).collect();
     for (record, blobs) in &healed.wanted {
-        match archive_of(&record.source)? {
-            Some(archive) => unpack_again(store, &archive, record, blobs, progress)?,
-            None => progress.note(&format!(
+        match archive_of(&record.source) {
+            Ok(Some(archive)) => match unpack_again(store, &archive, record, blobs, progress) {
+                Ok(()) => brought.extend(blobs),
+                Err(error) => progress.note(&format!(
+                    "the archive {} brings nothing back: {}",
+                    record.source,
+                    with_causes(&error)
+                )),
+            },
+            Ok(None) => progress.note(&format!(
                 "the archive {} is no longer in the store: \"drystone build\" in its project fetches it and brings back what is missing",
                 record.source,
             )),
+            Err(error) => progress.note(&format!(
+                "the archive {} cannot be brought: {}",
+                record.source,
+                with_causes(&error)
+            )),
         }
     }
-    Ok(store.verify(&VerifyOptions::default(), progress)?.damages)
+    let right: BTreeSet<&PathBuf> = healed.healed.iter().map(|damage| &damage.path).collect();
+    let damages = store.verify(&options, progress)?.damages;
+    let again = damages.iter().filter(|damage| {
+        right.contains(&damage.path) || damage.blob.is_some_and(|blob| brought.contains(&blob))
+    });
+    let again = again.map(|damage| damage.path.clone()).collect();
+    Ok(Left { damages, again })
+}
+
+/// An error and its causes in one line.
+fn with_causes(error: &Error) -> String {
+    let first = std::error::Error::source(error);
+    std::iter::successors(first, |cause| cause.source())
+        .fold(error.to_string(), |words, cause| format!("{words}: {cause}"))
 }
 
 fn unpack_again(
@@ -76,7 +119,9 @@ pub(super) fn repair_changed(
     if report.damages.is_empty() {
         return Ok(());
     }
-    let left = repair(store, &report, &|source| Ok(store.archive(source)?), progress)?;
+    let options = VerifyOptions::default();
+    let left = repair(store, &report, options, &|source| Ok(store.archive(source)?), progress)?;
+    let left = left.damages;
     let repaired = report.damages.len().saturating_sub(left.len());
     if repaired > 0 {
         progress.note(&format!("repaired in the store: {repaired} of {}", report.damages.len()));

@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::current::{Current, current};
+use super::origins::Origins;
 use super::project::{Project, known_names};
 use super::repair::repair_changed;
 use super::{Error, Result, Settings};
 use crate::generation::{Generation, Generations};
 use crate::manifest::Application;
-use crate::model::{Name, Progress};
+use crate::model::{Name, Progress, Vanished};
 use crate::runtime::{self, Keep, Plan};
 use crate::store::{Store, roots_text};
 
@@ -56,7 +57,11 @@ pub fn run(
     let roots = plan.roots(&current.realised);
     // Before anything of it is asked for: the generation may be dropped by another process.
     store.protect(&roots)?;
-    let outcome = runtime::run(
+    let origins = || {
+        let Current { generations, generation, directory, .. } = &current;
+        Origins::of_generation(&store, generations, generation, Some(directory))
+    };
+    let ran = runtime::run(
         &runtime::RunRequest {
             plan: &plan,
             environment: &current.directory,
@@ -68,7 +73,13 @@ pub fn run(
             caller: &|| std::env::vars_os().collect(),
         },
         &store,
-    )?;
+    );
+    let outcome = ran.map_err(|error| origins().explain(error.into()))?;
+    if !outcome.vanished.is_empty() {
+        let mut vanished = Vanished::files(outcome.vanished, "while the application ran");
+        origins().complete(&mut vanished.files);
+        progress.note(&vanished.in_lines());
+    }
     for line in outcome.problems.iter().chain(&store.take_notes()) {
         progress.note(line);
     }

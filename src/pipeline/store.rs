@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::origins::Origins;
 use super::project::Project;
-use super::repair::repair;
+use super::repair::{Left, repair};
 use super::{Error, Result, Settings};
-use crate::model::Progress;
+use crate::model::{Fate, Progress, Sha256Digest, Vanished, VanishedFile};
 use crate::store::{
-    Locate, Store, StoreError, StoreOptions, VerifyOptions, keep_out_of_git, register,
+    self, DamageKind, Locate, Store, StoreError, StoreOptions, VerifyOptions, keep_out_of_git,
+    register,
 };
 
 /// Where a store is.
@@ -53,8 +55,10 @@ pub struct StoreVerifyReport {
     pub blobs: u64,
     /// Bytes of them.
     pub bytes: u64,
-    /// What is damaged.
+    /// What is damaged, and what vanished again while it was repaired.
     pub damages: Vec<Damage>,
+    /// What to do where files vanished or changed that were right once.
+    pub advice: Option<String>,
 }
 
 /// Something damaged.
@@ -66,6 +70,10 @@ pub struct Damage {
     pub what: String,
     /// Whether it is right again.
     pub repaired: bool,
+    /// The code of an error about it, where another program may have done it.
+    pub code: Option<&'static str>,
+    /// What another program may have done to it, and which archive it came from.
+    pub vanished: Option<VanishedFile>,
 }
 
 /// Counts what is in the store.
@@ -98,17 +106,68 @@ pub fn store_verify(
     let project = Project::find_or_here(settings)?;
     let store = project.store(progress)?;
     let found = store.verify(&VerifyOptions::default(), progress)?;
+    let archive_of = |source: &Sha256Digest| Ok(store.archive(source)?);
     let left = if repairing && !found.damages.is_empty() {
-        repair(&store, &found, &|source| Ok(store.archive(source)?), progress)?
+        repair(&store, &found, VerifyOptions::default(), &archive_of, progress)?
     } else {
-        found.damages.clone()
+        Left { damages: found.damages.clone(), ..Left::default() }
     };
-    let damages = found.damages.iter().map(|damage| Damage {
-        path: damage.path.clone(),
-        what: damage.to_string(),
-        repaired: !left.iter().any(|still| still.path == damage.path),
-    });
-    Ok(StoreVerifyReport { blobs: found.blobs, bytes: found.bytes, damages: damages.collect() })
+    let told = told(&store, &found.damages, &left)?;
+    let advice = advice(&told);
+    Ok(StoreVerifyReport { blobs: found.blobs, bytes: found.bytes, damages: told, advice })
+}
+
+/// Every damage that was found or came during the repair, with where its file came from.
+fn told(store: &Store, found: &[store::Damage], left: &Left) -> Result<Vec<Damage>> {
+    let fresh =
+        left.damages.iter().filter(|damage| !found.iter().any(|old| old.path == damage.path));
+    let damages: Vec<&store::Damage> = found.iter().chain(fresh).collect();
+    let origins = match damages.iter().any(|damage| damage.fate.is_some()) {
+        true => Origins::of_store(store)?,
+        false => Origins::default(),
+    };
+    let tell = |damage: &&store::Damage| {
+        let vanished = damage.fate.map(|what| {
+            let mut files =
+                [VanishedFile { blob: damage.blob, ..VanishedFile::at(what, &damage.path) }];
+            origins.complete(&mut files);
+            let [mut file] = files;
+            if damage.kind == DamageKind::Archive {
+                file.origin = origins.of_archive_at(&damage.path);
+            }
+            file
+        });
+        let mut what = damage.to_string();
+        if let Some(file) = vanished.as_ref().filter(|file| file.origin.is_some()) {
+            what.push_str(&format!("; it is {}", file.name()));
+        }
+        if left.again.contains(&damage.path) {
+            what.push_str("; it was brought back and went wrong again at once");
+        }
+        Damage {
+            path: damage.path.clone(),
+            what,
+            repaired: !left.damages.iter().any(|still| still.path == damage.path),
+            code: damage.fate.map(Fate::code),
+            vanished,
+        }
+    };
+    Ok(damages.iter().map(tell).collect())
+}
+
+/// What to do about files that vanished, repaired or not, and about those that are still changed.
+fn advice(damages: &[Damage]) -> Option<String> {
+    let concerns = |damage: &&Damage| match &damage.vanished {
+        Some(file) => !damage.repaired || file.what != Fate::Changed,
+        None => false,
+    };
+    let concerned = damages.iter().filter(concerns);
+    let mut files: Vec<VanishedFile> =
+        concerned.filter_map(|damage| damage.vanished.clone()).collect();
+    // What is gone comes first: its cause is the likelier one.
+    files.sort_by_key(|file| file.what);
+    let cause = files.first()?.what.cause();
+    Some(format!("{cause}.\n{}", Vanished::files(files, "").advice()))
 }
 
 /// Gives the project a store of its own, in `store/` beside its manifest.

@@ -1,14 +1,13 @@
 //! Packages' archives become trees: those the store has are taken, the others unpacked.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use rayon::prelude::*;
 
-use super::archives::{Archives, Wanted};
+use super::archives::{Archives, Brought, Wanted};
 use super::{Error, Result};
 use crate::lock::LockedPackage;
-use crate::model::{Family, Platform, Progress, Tree, UnpackKey};
+use crate::model::{Family, Fate, Platform, Progress, Tree, UnpackKey, Vanished, VanishedFile};
 use crate::store::{Staging, Store, UnpackRecord, WorkLock};
 use crate::unpack::unpack;
 
@@ -17,6 +16,7 @@ pub(super) type Part<'l> = (Platform, &'l LockedPackage);
 
 /// The trees of a selection by unpack key, and the records of what was unpacked for them: staged,
 /// not yet committed.
+#[derive(Default)]
 pub(super) struct Unpacked {
     pub trees: BTreeMap<UnpackKey, Tree>,
     pub records: Vec<UnpackRecord>,
@@ -53,20 +53,21 @@ pub(super) fn unpack_all(
 
     // Locks are taken in the order of the keys, so that two builds cannot wait for each other.
     let mut locks = Vec::new();
-    let mut work: Vec<(Part<'_>, PathBuf)> = Vec::new();
+    let mut work: Vec<(Part<'_>, Brought)> = Vec::new();
     for ((key, part), archive) in missing.into_iter().zip(brought) {
         locks.push(store.work(&format!("unpack-{}", key.hex()), progress)?);
         match store.unpacked(&key)? {
             Some(tree) => {
                 trees.insert(key, tree);
             }
-            None => work.push((part, archive.path)),
+            None => work.push((part, archive)),
         }
     }
     let unpacked: Vec<(UnpackRecord, Tree)> = work
         .par_iter()
         .map(|((platform, package), archive)| {
             unpack_one(staging, archive, package, platform.family(), rules, progress)
+                .map_err(|error| error.of_archive(&Wanted::of(package).origin()))
         })
         .collect::<Result<_>>()?;
     let mut records = Vec::new();
@@ -82,14 +83,21 @@ pub(super) fn unpack_all(
 
 fn unpack_one(
     staging: &Staging<'_>,
-    archive: &std::path::Path,
+    archive: &Brought,
     package: &LockedPackage,
     family: Family,
     rules: u32,
     progress: &dyn Progress,
 ) -> Result<(UnpackRecord, Tree)> {
     let label = format!("{} {}", package.name, package.version);
-    let tree = unpack(archive, &label, &package.options, family, staging, progress)?;
+    let path = &archive.path;
+    let tree = unpack(path, &label, &package.options, family, staging, progress)?;
+    // Its hash was right when it came. A scanner that cleans an archive while it is read makes it
+    // another one, and most formats would not notice.
+    if path.metadata().is_ok_and(|there| there.len() != archive.size) {
+        let file = VanishedFile::at(Fate::Changed, path);
+        return Err(Error::Vanished(Vanished::file(file, "while it was unpacked")));
+    }
     let record = UnpackRecord {
         key: package.unpack_key,
         source: package.sha256,

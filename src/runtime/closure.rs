@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::error::Result;
 use super::layout::{Key, Layout, resolve};
 use super::make_plan::{Note, PlanInputs};
-use super::plan::Plan;
+use super::plan::{Plan, PlannedFile};
 use crate::binary::{self, Imports};
 use crate::manifest::Placement;
 use crate::model::{BlobId, Entry, Family, Kind, Name, Tree, TreePath};
@@ -101,6 +101,7 @@ pub(super) fn close(
                 if !plan.environment_library_path.contains(&at.parent()) {
                     plan.environment_library_path.push(at.parent());
                 }
+                plan.environment_files.push(PlannedFile::of(entry));
                 let path = at.clone();
                 waiting.push_back(Importer { path, blob, executable, directory: None });
             }

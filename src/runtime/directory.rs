@@ -11,12 +11,13 @@ use super::error::{Context, Result, RuntimeError};
 use super::lease::Lease;
 use super::placer::{PlaceError, Placer};
 use super::plan::{Plan, PlannedFile};
+use super::presence::absent_from_app;
 use super::record::Record;
 use crate::disk;
-use crate::model::{Family, Kind, Name, TreePath};
+use crate::model::{Family, Fate, Kind, Name, TreePath, Vanished, VanishedFile};
 
 /// With more files than this, several threads place them: starting threads costs more before.
-const FILES_FOR_THREADS: usize = 256;
+pub(super) const FILES_FOR_THREADS: usize = 256;
 
 /// A runtime directory whose lease this process holds.
 pub(super) struct RuntimeDirectory {
@@ -24,6 +25,8 @@ pub(super) struct RuntimeDirectory {
     pub(super) id: String,
     pub(super) lease: Lease,
     pub(super) record: Record,
+    /// Whether a program may have changed `app/` already.
+    pub(super) used: bool,
 }
 
 impl RuntimeDirectory {
@@ -66,7 +69,7 @@ impl RuntimeDirectory {
             name: id.clone(),
             application: plan.application.clone(),
         })?;
-        let mut made = Self { path, id, lease, record };
+        let mut made = Self { path, id, lease, record, used: false };
         if made.record.name.is_some() {
             // Under the lock, so that nobody else makes one of this name.
             made.record.write(&made.path)?;
@@ -110,12 +113,17 @@ impl RuntimeDirectory {
         let before = Record::read(&path).and_then(|record| record.plan);
         let mut record = Record::new(plan, Some(name), false);
         record.plan = before;
-        let mut found = Self { path, id, lease, record };
+        let mut found = Self { path, id, lease, record, used: false };
         let tmp = found.tmp();
         disk::remove_tree(&tmp)?;
         if found.record.plan == Some(plan.digest()?) && found.app().is_dir() {
             make_directory(&tmp)?;
+            // What a run needs may have been taken away since the last one.
+            let gone = absent_from_app(plan, &found.app(), true);
+            let gone: Vec<PlannedFile> = gone.into_iter().map(|(file, _)| file.clone()).collect();
+            place_all(&found.app(), &gone, placer)?;
             found.record.write(&found.path)?;
+            found.used = true;
             return Ok(found);
         }
         found.record.plan = None;
@@ -234,13 +242,23 @@ fn place_all(app: &Path, files: &[PlannedFile], placer: &dyn Placer) -> Result<(
 fn place_one(app: &Path, file: &PlannedFile, placer: &dyn Placer) -> Result<()> {
     let Some(blob) = &file.blob else { return Ok(()) };
     let path: &TreePath = &file.path;
+    let file_of = |what| VanishedFile::of(what, path, Some(*blob));
     placer.place(file.kind.into(), blob, file.size, &path.at(app), file.writable).map_err(|error| {
         match error {
-            PlaceError::Missing => {
-                RuntimeError::ContentMissing { path: path.clone(), blob: blob.to_string() }
-            }
-            PlaceError::Changed => {
-                RuntimeError::ContentChanged { path: path.clone(), blob: blob.to_string() }
+            PlaceError::Missing => RuntimeError::Vanished(Vanished::file(
+                file_of(Fate::Vanished),
+                "from the store since it was built",
+            )),
+            PlaceError::Changed => RuntimeError::Vanished(Vanished::file(
+                file_of(Fate::Changed),
+                "in the store since it was built",
+            )),
+            PlaceError::Vanished(mut vanished) => {
+                for there in &mut vanished.files {
+                    there.path.get_or_insert_with(|| path.clone());
+                    there.blob.get_or_insert(*blob);
+                }
+                RuntimeError::Vanished(vanished)
             }
             PlaceError::Failed(source) => RuntimeError::Place { path: path.clone(), source },
         }

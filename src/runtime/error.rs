@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::binary::{BinaryError, BinaryFormat, Machine};
 use crate::disk::DiskError;
-use crate::model::{Name, Platform, TreePath};
+use crate::model::{Fate, Name, Platform, TreePath, Vanished};
 
 /// The result of this room's work.
 pub type Result<T, E = RuntimeError> = std::result::Result<T, E>;
@@ -175,36 +175,10 @@ pub enum RuntimeError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A content that the application needs was changed in the store.
-    #[error("the content {blob} of \"{path}\" was changed in the store; nothing was started")]
-    #[diagnostic(
-        code(drystone::runtime::content_changed),
-        help(
-            "\"drystone store verify --repair\" brings it back from its archive, \"drystone build\" fetches that where it is gone"
-        )
-    )]
-    ContentChanged {
-        /// The file of the runtime directory.
-        path: TreePath,
-        /// The content.
-        blob: String,
-    },
-    /// A file of the application is no longer in the store.
-    #[error(
-        "\"{path}\" cannot be placed: its blob {blob} is missing from the store, removed by another program; an antivirus quarantine is the likely cause"
-    )]
-    #[diagnostic(
-        code(drystone::runtime::content_missing),
-        help(
-            "run drystone build: it restores what is missing. If it vanishes again, exclude the store from the antivirus"
-        )
-    )]
-    ContentMissing {
-        /// Its path in `app/`.
-        path: TreePath,
-        /// Its content.
-        blob: String,
-    },
+    /// Another program took files of the application away, changed them or holds them back.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Vanished(Box<Vanished>),
     /// A file of the application could not be placed.
     #[error("\"{path}\" cannot be placed in the runtime directory")]
     #[diagnostic(
@@ -216,21 +190,6 @@ pub enum RuntimeError {
         path: TreePath,
         /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
-    },
-    /// The program was there and is not any more.
-    #[error(
-        "\"{}\" vanished before it could be started, removed by another program; an antivirus quarantine is the likely cause",
-        path.display()
-    )]
-    #[diagnostic(
-        code(drystone::runtime::program_vanished),
-        help(
-            "run drystone build: it restores the program. If it vanishes again, exclude the store from the antivirus"
-        )
-    )]
-    ProgramVanished {
-        /// Where it should be.
-        path: PathBuf,
     },
     /// The system refused to start the program.
     #[error("cannot start \"{}\"", path.display())]
@@ -362,7 +321,10 @@ pub(super) trait Context<T> {
 
 impl<T> Context<T> for std::io::Result<T> {
     fn context(self, step: &'static str, path: &Path) -> Result<T> {
-        self.map_err(|source| RuntimeError::Io { step, path: path.to_owned(), source })
+        self.map_err(|source| match Fate::told_by(&source) {
+            Some(fate) => RuntimeError::Vanished(Vanished::answered(fate, step, path, source)),
+            None => RuntimeError::Io { step, path: path.to_owned(), source },
+        })
     }
 }
 

@@ -11,12 +11,12 @@ mod system;
 mod system;
 
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::environment_variables::ProcessEnvironment;
 use super::error::{Context, Result, RuntimeError};
 use super::lease::Lease;
+use super::presence::not_started;
 pub(super) use system::Watch;
 
 /// The longest path of a program that Windows starts, in UTF-16 units.
@@ -55,13 +55,7 @@ pub(super) fn start(command: &Command, lease: Option<&Lease>, watch: &Watch) -> 
     if watch.interrupted() {
         return Err(RuntimeError::Interrupted);
     }
-    let child = system::spawn(child, lease).map_err(|source| {
-        if source.kind() == ErrorKind::NotFound && !path.exists() {
-            RuntimeError::ProgramVanished { path: path.clone() }
-        } else {
-            RuntimeError::Start { path: path.clone(), source }
-        }
-    })?;
+    let child = system::spawn(child, lease).map_err(|source| not_started(path, source))?;
     watch.wait(child).context("wait for", path)
 }
 

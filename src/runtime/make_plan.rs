@@ -133,7 +133,10 @@ pub fn make_plan(inputs: &PlanInputs<'_>) -> Result<(Plan, Vec<Note>)> {
     };
     let mut plan = Plan::new(application, inputs.platform, inputs.tree.id(), program);
     plan.arguments.clone_from(&declared.arguments);
-    plan.launch = planned_launch(inputs)?;
+    if let Some((launch, file)) = planned_launch(inputs)? {
+        plan.launch = Some(launch);
+        plan.environment_files.push(file);
+    }
     for (name, package) in inputs.packages {
         plan.packages.insert(name.clone(), package.placement.directory().cloned());
     }
@@ -146,6 +149,8 @@ pub fn make_plan(inputs: &PlanInputs<'_>) -> Result<(Plan, Vec<Note>)> {
     close(inputs, &mut layout, &overlaid, &mut plan, &mut notes)?;
     plan.files = planned_files(application, layout);
     plan.replaced.sort_by(|a, b| a.path.cmp(&b.path));
+    plan.environment_files.sort_by(|a, b| a.path.cmp(&b.path));
+    plan.environment_files.dedup();
     notes.sort();
     notes.dedup();
     Ok((plan, notes))
@@ -225,11 +230,17 @@ fn file_paths(tree: &Tree) -> impl Iterator<Item = &str> {
         .map(|entry| entry.path.as_str())
 }
 
-fn planned_launch(inputs: &PlanInputs<'_>) -> Result<Option<PlannedLaunch>> {
+/// The program that starts it, and the file that this is in the environment.
+fn planned_launch(inputs: &PlanInputs<'_>) -> Result<Option<(PlannedLaunch, PlannedFile)>> {
     let Some(launch) = &inputs.application.launch else { return Ok(None) };
     let place = format!("the environment \"{}\"", inputs.environment.name);
     let program = program_in(inputs, inputs.tree, place, &launch.program)?;
-    Ok(Some(PlannedLaunch { program, arguments: launch.arguments.clone() }))
+    let family = inputs.platform.family();
+    let Some(file) = resolve(inputs.tree, &program, family, inputs.reader)? else {
+        return Ok(None); // It was just resolved.
+    };
+    let file = PlannedFile::of(file);
+    Ok(Some((PlannedLaunch { program, arguments: launch.arguments.clone() }, file)))
 }
 
 /// Takes what lies below a directory of a tree. A link that stays inside stays a link; one that

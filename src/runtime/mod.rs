@@ -30,6 +30,7 @@ mod list;
 mod make_plan;
 mod placer;
 mod plan;
+mod presence;
 mod record;
 mod run;
 mod template;

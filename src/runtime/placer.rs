@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::path::Path;
 
-use crate::model::{BlobId, Kind};
-use crate::store::{Checked, Store};
+use crate::model::{BlobId, Kind, Vanished};
+use crate::store::{Checked, Store, StoreError};
 
 /// Places contents outside the store. Used by several threads at once.
 pub trait Placer: Sync {
@@ -29,6 +29,9 @@ pub enum PlaceError {
     /// Its content is not what it was.
     #[error("its content was changed in the store")]
     Changed,
+    /// Another program holds it back.
+    #[error(transparent)]
+    Vanished(Box<Vanished>),
     /// Anything else.
     #[error(transparent)]
     Failed(Box<dyn Error + Send + Sync>),
@@ -45,19 +48,22 @@ impl Placer for Store {
     ) -> Result<(), PlaceError> {
         // Somebody may have written through a link. A look at size and time tells, so that each run
         // can afford it; an empty file is made anew, not linked.
-        if kind.is_file() && size > 0 {
-            let checked = self.check_blob(kind, blob, size);
-            if checked.map_err(|error| PlaceError::Failed(error.into()))? == Checked::Changed {
-                return Err(PlaceError::Changed);
-            }
+        if kind.is_file()
+            && size > 0
+            && self.check_blob(kind, blob, size).map_err(failed)? == Checked::Changed
+        {
+            return Err(PlaceError::Changed);
         }
-        Self::place(self, kind, blob, size, target, writable).map(drop).map_err(|error| {
-            if says_not_found(&error) {
-                PlaceError::Missing
-            } else {
-                PlaceError::Failed(error.into())
-            }
-        })
+        Self::place(self, kind, blob, size, target, writable).map(drop).map_err(failed)
+    }
+}
+
+fn failed(error: StoreError) -> PlaceError {
+    match error {
+        StoreError::Vanished(vanished) => PlaceError::Vanished(vanished),
+        StoreError::BlobMissing { .. } => PlaceError::Missing,
+        error if says_not_found(&error) => PlaceError::Missing,
+        error => PlaceError::Failed(error.into()),
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Result, RuntimeError};
 use crate::manifest::{Variable, VariableAction, WorkingDirectory};
-use crate::model::{BlobId, Kind, Name, Platform, TreeId, TreePath};
+use crate::model::{BlobId, Entry, Kind, Name, Platform, TreeId, TreePath};
 use crate::store::Root;
 
 /// The number of this form of the plan.
@@ -55,6 +55,9 @@ pub struct Plan {
     /// Windows: directories of `app/` that come first in `PATH`, where overlays lie that are not
     /// beside the executable.
     pub search_path: Vec<Option<TreePath>>,
+    /// What it is started by, and what its import closure loads, from the environment itself; sorted
+    /// by path there. Looked for before each start.
+    pub environment_files: Vec<PlannedFile>,
 }
 
 /// A program of the environment that gets the application's program behind its own arguments.
@@ -82,6 +85,19 @@ pub struct PlannedFile {
     /// Whether the program may write it: it is copied instead of linked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub writable: bool,
+}
+
+impl PlannedFile {
+    /// Of an entry that the program only reads.
+    pub(super) fn of(entry: &Entry) -> Self {
+        Self {
+            path: entry.path.clone(),
+            kind: entry.kind.into(),
+            size: entry.size,
+            blob: entry.blob,
+            writable: false,
+        }
+    }
 }
 
 /// What a planned file is: [`Kind`] in the plan's words.
@@ -199,6 +215,7 @@ impl Plan {
             library_path: Vec::new(),
             environment_library_path: Vec::new(),
             search_path: Vec::new(),
+            environment_files: Vec::new(),
         }
     }
 

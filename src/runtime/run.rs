@@ -11,8 +11,9 @@ use super::keep::{ChangedFile, Keep, changed_files, finish, sweep};
 use super::launch::{Command, Watch, start};
 use super::placer::Placer;
 use super::plan::Plan;
+use super::presence::{check_present, explained, vanished_meanwhile};
 use crate::disk;
-use crate::model::{Name, TreePath};
+use crate::model::{Name, TreePath, VanishedFile};
 
 /// What to run, and where.
 pub struct RunRequest<'a> {
@@ -43,6 +44,9 @@ pub struct RunOutcome {
     pub id: String,
     /// Its directory, if it stayed.
     pub directory: Option<PathBuf>,
+    /// Programs and libraries that vanished while a program ran that failed: the likely reason why
+    /// it did.
+    pub vanished: Vec<VanishedFile>,
     /// Linked files that look changed: their contents in the store are to be verified.
     pub changed: Vec<ChangedFile>,
     /// What could not be tidied up, in words.
@@ -64,20 +68,29 @@ pub fn run(request: &RunRequest<'_>, placer: &dyn Placer) -> Result<RunOutcome> 
             RuntimeDirectory::create(request.runtimes, plan, discard, roots, placer)?
         }
     };
+    let app = directory.app();
     let started = command(request, &directory)
-        .and_then(|command| start(&command, Some(&directory.lease), &watch));
+        .and_then(|command| {
+            check_present(plan, &app, request.environment, directory.used)?;
+            start(&command, Some(&directory.lease), &watch)
+        })
+        .map_err(|error| explained(error, plan, &app, request.environment, directory.used));
     let status = match started {
         Ok(status) => status,
         Err(error) => return Err(give_up(request, directory, error)),
     };
-    let changed = changed_files(&directory.app(), plan);
+    let vanished = match status {
+        0 => Vec::new(),
+        _ => vanished_meanwhile(plan, &app, request.environment),
+    };
+    let changed = changed_files(&app, plan);
     let id = directory.id.clone();
     let path = directory.path.clone();
     let ended = finish(directory, request.runtimes, status, plan.keep_runs);
     // Whatever goes wrong now, the program's own exit status is what the person asked for.
     let (directory, problems) =
         ended.unwrap_or_else(|error| (path.is_dir().then_some(path), vec![words(&error)]));
-    Ok(RunOutcome { status, id, directory, changed, problems })
+    Ok(RunOutcome { status, id, directory, vanished, changed, problems })
 }
 
 /// An error with its causes, in one line.

@@ -9,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::disk;
-use crate::model::{Progress, Sha256Digest};
+use crate::model::{Fate, Progress, Sha256Digest, Vanished, VanishedFile};
 
 use super::Store;
 use super::error::{At, Result, StoreError};
@@ -86,7 +86,14 @@ impl DownloadPlace<'_> {
     pub fn finish(self, sha256: &Sha256Digest) -> Result<PathBuf> {
         let partial = self.partial();
         // Windows flushes only through a handle that may write.
-        let file = File::options().read(true).write(true).open(&partial).at("open", &partial)?;
+        let opened = File::options().read(true).write(true).open(&partial);
+        let file = opened.map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => {
+                let file = VanishedFile::at(Fate::Vanished, &partial);
+                StoreError::Vanished(Vanished::file(file, "right after it was downloaded"))
+            }
+            _ => StoreError::reading("open", &partial, error),
+        })?;
         disk::set_mode(&file, 0o600).at("set the mode of", &partial)?;
         file.sync_all().at("write to the disk", &partial)?;
         drop(file);

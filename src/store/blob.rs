@@ -57,7 +57,7 @@ pub(super) fn read(layout: &Layout, blob: &BlobId) -> Result<Vec<u8>> {
                 });
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(StoreError::io("read", &path, error)),
+            Err(error) => return Err(StoreError::reading("read", &path, error)),
         }
     }
     Err(StoreError::BlobMissing { blob: *blob, name: blob.hex() })

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::disk;
-use crate::model::{BlobId, TreeId};
+use crate::model::{BlobId, Fate, TreeId, Vanished};
 
 /// An error of the store.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -127,6 +127,11 @@ pub enum StoreError {
     #[diagnostic(code(drystone::store::interrupted), help("nothing was changed"))]
     Interrupted { what: String },
 
+    /// Another program took files away, changed them or holds them back.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Vanished(Box<Vanished>),
+
     /// A blob that a tree names is not there.
     #[error("the store has lost the blob {blob} of \"{name}\"")]
     #[diagnostic(
@@ -229,6 +234,9 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 impl StoreError {
     /// The error of a step on a path, told apart by what a person can do about it.
     pub(super) fn io(step: &'static str, path: &Path, source: io::Error) -> Self {
+        if let Some(fate) = Fate::told_by(&source) {
+            return Self::Vanished(Vanished::answered(fate, step, path, source));
+        }
         let path = path.to_path_buf();
         if disk::is_held_open(&source) {
             return Self::HeldOpen { step, path, source };
@@ -247,6 +255,16 @@ impl StoreError {
 impl From<disk::DiskError> for StoreError {
     fn from(disk::DiskError { step, path, source }: disk::DiskError) -> Self {
         Self::io(step, &path, source)
+    }
+}
+
+impl StoreError {
+    /// The error of reading a content of the store, which this user may read.
+    pub(super) fn reading(step: &'static str, path: &Path, source: io::Error) -> Self {
+        match Fate::told_by_reading(&source) {
+            Some(fate) => Self::Vanished(Vanished::answered(fate, step, path, source)),
+            None => Self::io(step, path, source),
+        }
     }
 }
 

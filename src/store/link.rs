@@ -159,7 +159,7 @@ fn hard_link(
 }
 
 fn clone_or_copy(source: &Path, target: &Path, executable: bool, writable: bool) -> Result<Placed> {
-    let file = disk::open(source).at("open", source)?;
+    let file = disk::open(source).map_err(|error| StoreError::reading("open", source, error))?;
     let mode = file_mode(executable, writable);
     let placed = if reflink_copy::reflink(source, target).is_ok() {
         Placed::Cloned

@@ -33,6 +33,7 @@ mod lock_file;
 mod open;
 mod owner;
 mod places;
+mod presence;
 mod project;
 mod realised;
 mod repair;

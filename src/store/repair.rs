@@ -5,14 +5,17 @@
 //! back from a realised directory that still links to it. Everything is replaced by rename, so a
 //! program that has the old file open keeps it. Contents that are nowhere whole are removed, so
 //! that unpacking brings them again; after that, [`Store::relink`] gives the new file to every
-//! realised name.
+//! realised name. A tree whose text is gone is read off the directory that was made of it, or comes
+//! from its archive as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::disk;
-use crate::model::{BlobId, Entry, Kind, NoProgress, Tree, TreeId, TreePath};
+use crate::model::{
+    BlobId, Entry, Kind, NoProgress, Tree, TreeBuilder, TreeId, TreePath, UnpackKey,
+};
 
 use super::Store;
 use super::blob;
@@ -35,47 +38,83 @@ pub struct Healed {
     pub remaining: Vec<Damage>,
 }
 
+/// What the store cannot bring back by itself.
+#[derive(Default)]
+struct Beyond {
+    lost: BTreeSet<BlobId>,
+    without_tree: Vec<UnpackRecord>,
+}
+
 impl Store {
     /// Puts right what needs no download. What must be unpacked again is returned with the record
     /// of how; damaged contents are removed, so that staging does not take them for present.
     pub fn heal(&self, report: &VerifyReport) -> Result<Healed> {
         self.session()?;
         let mut healed = Healed::default();
-        let mut lost: BTreeSet<BlobId> = BTreeSet::new();
+        let mut beyond = Beyond::default();
         let mut damages: Vec<&Damage> = report.damages.iter().collect();
         // Contents before the directories that link to them.
         damages.sort_by_key(|damage| (damage.kind == DamageKind::Realised, damage.path.clone()));
         for damage in damages {
-            let done = match damage.kind {
-                DamageKind::Format => {
-                    self.rewrite_format()?;
-                    true
-                }
-                DamageKind::BlobContent | DamageKind::BlobMissing => match damage.blob {
-                    Some(blob) => {
-                        let done = self.restore_blob(&blob, &damage.path)?;
-                        if !done {
-                            lost.insert(blob);
-                        }
-                        done
-                    }
-                    None => false,
-                },
-                DamageKind::BlobAttributes => reset_attributes(&damage.path)?,
-                DamageKind::Tree | DamageKind::Record | DamageKind::Archive => {
-                    disk::remove_tree(&damage.path)?;
-                    true
-                }
-                DamageKind::Realised => {
-                    damage.blob.is_none_or(|blob| !lost.contains(&blob))
-                        && self.restore_realised(&damage.path)?
-                }
-                DamageKind::Roots | DamageKind::Stray => false,
+            let done = match self.heal_one(damage, &mut beyond) {
+                // What somebody takes away or holds concerns that one file.
+                Err(
+                    StoreError::Vanished(_)
+                    | StoreError::BlobMissing { .. }
+                    | StoreError::HeldOpen { .. }
+                    | StoreError::Permission { .. },
+                ) => false,
+                done => done?,
             };
             if done { &mut healed.healed } else { &mut healed.remaining }.push(damage.clone());
         }
-        healed.wanted = self.records_with(&lost)?;
+        healed.wanted = self.records_with(&beyond.lost)?;
+        for record in beyond.without_tree {
+            if !healed.wanted.iter().any(|(there, _)| there.key == record.key) {
+                healed.wanted.push((record, Vec::new()));
+            }
+        }
         Ok(healed)
+    }
+
+    fn heal_one(&self, damage: &Damage, beyond: &mut Beyond) -> Result<bool> {
+        match damage.kind {
+            DamageKind::Format => self.rewrite_format()?,
+            DamageKind::BlobContent | DamageKind::BlobMissing => {
+                let Some(blob) = damage.blob else { return Ok(false) };
+                return self.heal_content(&blob, damage, beyond);
+            }
+            // A time that changed says that somebody wrote: a quick verification did not read what.
+            DamageKind::BlobAttributes => match damage.blob {
+                Some(blob) if self.hash(&damage.path)?.0 != blob => {
+                    return self.heal_content(&blob, damage, beyond);
+                }
+                _ => return reset_attributes(&damage.path),
+            },
+            DamageKind::Tree => {
+                disk::remove_tree(&damage.path)?;
+                beyond.without_tree.extend(self.records_of(&damage.trees)?);
+            }
+            DamageKind::Record => {
+                beyond.without_tree.extend(self.record_at(&damage.path)?);
+                disk::remove_tree(&damage.path)?;
+            }
+            DamageKind::Archive => disk::remove_tree(&damage.path)?,
+            DamageKind::Realised => {
+                return Ok(damage.blob.is_none_or(|blob| !beyond.lost.contains(&blob))
+                    && self.restore_realised(&damage.path)?);
+            }
+            DamageKind::Roots | DamageKind::Stray => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn heal_content(&self, blob: &BlobId, damage: &Damage, beyond: &mut Beyond) -> Result<bool> {
+        let done = self.restore_blob(blob, &damage.path)?;
+        if !done {
+            beyond.lost.insert(*blob);
+        }
+        Ok(done)
     }
 
     /// Replaces a blob everywhere by a file of the right content: under its own names and under
@@ -156,7 +195,11 @@ impl Store {
         let mut parts = below.components();
         let Some(name) = parts.next() else { return Ok(false) };
         let root = directory.join(name);
-        let Some(tree) = self.tree_of_realised(&root)? else {
+        let tree = match self.tree_of_realised(&root)? {
+            None => self.tree_read_off(&root)?,
+            known => known,
+        };
+        let Some(tree) = tree else {
             super::realised::take_away(self, &root)?;
             return Ok(true);
         };
@@ -241,6 +284,41 @@ impl Store {
         Ok(None)
     }
 
+    /// The tree of a realised directory whose text is gone, written anew: what lies in it is the
+    /// tree if it has the digest that names the directory.
+    fn tree_read_off(&self, root: &Path) -> Result<Option<Tree>> {
+        let Some(tree) = read_off(root)? else { return Ok(None) };
+        let name = root.file_name().unwrap_or_default().to_string_lossy();
+        if name.get(..32) != Some(&base32(&tree.id().as_bytes()[..20])) {
+            return Ok(None);
+        }
+        match self.stage()?.commit(&[&tree], &[]) {
+            Ok(_) => Ok(Some(tree)),
+            Err(StoreError::BlobMissing { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The record in a file, if it is one whose tree is all that is missing.
+    fn record_at(&self, path: &Path) -> Result<Option<UnpackRecord>> {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        match UnpackKey::from_hex(name) {
+            Ok(key) => unpacked::read(self.layout(), &key),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The records of what was unpacked into any of these trees.
+    fn records_of(&self, trees: &[TreeId]) -> Result<Vec<UnpackRecord>> {
+        let mut found = Vec::new();
+        for named in listing::records(self.layout())? {
+            let Some(key) = named.name else { continue };
+            let record = unpacked::read(self.layout(), &key)?;
+            found.extend(record.filter(|record| trees.contains(&record.tree)));
+        }
+        Ok(found)
+    }
+
     /// The records of archives that hold any of these contents.
     fn records_with(&self, lost: &BTreeSet<BlobId>) -> Result<Vec<(UnpackRecord, Vec<BlobId>)>> {
         let mut found = Vec::new();
@@ -265,6 +343,59 @@ impl Store {
         }
         Ok(found)
     }
+}
+
+/// The tree that a directory is; none if it holds what no tree can.
+fn read_off(root: &Path) -> Result<Option<Tree>> {
+    let mut builder = TreeBuilder::default();
+    let (mut waiting, mut buffer) = (vec![String::new()], Vec::new());
+    while let Some(below) = waiting.pop() {
+        let directory = root.join(&below);
+        let names = listing::names(&directory)?;
+        if names.is_empty()
+            && let Ok(path) = below.parse()
+            && builder.add(Entry::directory(path)).is_err()
+        {
+            return Ok(None);
+        }
+        for name in names {
+            let path = directory.join(&name);
+            let inside = name.to_str().map(|name| match below.as_str() {
+                "" => name.to_owned(),
+                below => format!("{below}/{name}"),
+            });
+            let (Some(inside), Some(there)) = (inside, metadata(&path)?) else { return Ok(None) };
+            if there.is_dir() {
+                waiting.push(inside);
+                continue;
+            }
+            let Ok(inside) = inside.parse::<TreePath>() else { return Ok(None) };
+            let entry = if there.is_symlink() {
+                let target = fs::read_link(&path).at("read", &path)?;
+                let text = target.as_os_str().as_encoded_bytes();
+                let blob = BlobId::from_bytes(*blake3::hash(text).as_bytes());
+                Entry::content(Kind::Link, text.len() as u64, blob, inside)
+            } else {
+                let blob = hash_file(&path, &mut buffer, &NoProgress).at("read", &path)?;
+                let kind = if is_executable(&there) { Kind::Executable } else { Kind::File };
+                Entry::content(kind, there.len(), blob, inside)
+            };
+            if builder.add(entry).is_err() {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(builder.finish().ok())
+}
+
+#[cfg(unix)]
+fn is_executable(there: &fs::Metadata) -> bool {
+    std::os::unix::fs::PermissionsExt::mode(&there.permissions()) & 0o100 != 0
+}
+
+#[cfg(windows)]
+fn is_executable(_there: &fs::Metadata) -> bool {
+    false
 }
 
 /// Gives a content whose bytes are right its mode and time again.

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::disk;
-use crate::model::{BlobId, Entry, Tree, TreeId};
+use crate::model::{BlobId, Entry, Fate, NoProgress, Tree, TreeId, Vanished, VanishedFile};
 use crate::unpack::{BlobWriter, Sink};
 
 use super::barrier::FLUSH_EACH;
@@ -25,6 +25,7 @@ use super::blob;
 use super::error::{At, Result, StoreError, into_io};
 use super::roots::Root;
 use super::unpacked::UnpackRecord;
+use super::verify::{hash_file, metadata};
 use super::{Committed, Store};
 
 /// How much of a content stays in memory until its digest is known.
@@ -124,8 +125,11 @@ impl<'store> Staging<'store> {
         let mut committed = Committed { barrier, ..Committed::default() };
         for (form, staged) in forms {
             let Some(number) = staged.number else { continue };
+            let path = self.path(number);
+            check_staged(&path, &form.blob, staged.size)?;
             let target = layout.blob(&form.blob, form.executable);
-            if self.place(&self.path(number), &target, staged.size)? {
+            let placed = self.place(&path, &target, staged.size);
+            if placed.map_err(|error| or_vanished(error, &path, &form.blob))? {
                 committed.new_blobs += 1;
                 committed.new_bytes += staged.size;
             }
@@ -260,6 +264,35 @@ impl<'store> Staging<'store> {
             .map_err(into_io)?;
         Ok(there())
     }
+}
+
+/// Nothing gets its name that is not what was staged: a virus scanner may have taken it away or
+/// cleaned it since. Its size and time tell, and where they say something else its content.
+fn check_staged(path: &Path, blob: &BlobId, size: u64) -> Result<()> {
+    let Some(there) = metadata(path)? else { return Err(vanished(Fate::Vanished, path, blob)) };
+    if there.len() == size && there.modified().ok() == Some(blob::fixed_time()) {
+        return Ok(());
+    }
+    match hash_file(path, &mut Vec::new(), &NoProgress) {
+        Ok(found) if found == *blob => Ok(()),
+        Ok(_) => Err(vanished(Fate::Changed, path, blob)),
+        Err(error) => Err(StoreError::reading("read", path, error)),
+    }
+}
+
+/// A rename that failed because what was staged is gone is told as that.
+fn or_vanished(error: StoreError, path: &Path, blob: &BlobId) -> StoreError {
+    match (&error, metadata(path)) {
+        (StoreError::Io { .. } | StoreError::Permission { .. }, Ok(None)) => {
+            vanished(Fate::Vanished, path, blob)
+        }
+        _ => error,
+    }
+}
+
+fn vanished(fate: Fate, path: &Path, blob: &BlobId) -> StoreError {
+    let file = VanishedFile { blob: Some(*blob), ..VanishedFile::at(fate, path) };
+    StoreError::Vanished(Vanished::file(file, "before it was put into the store"))
 }
 
 impl Drop for Staging<'_> {

@@ -17,7 +17,7 @@ use crate::model::{BlobId, Kind, NoProgress};
 
 use super::Store;
 use super::blob;
-use super::error::{At, Result};
+use super::error::{Result, StoreError};
 use super::verify::{hash_file, metadata};
 
 /// Whether a file still has the content that it was placed with.
@@ -77,8 +77,10 @@ impl Store {
         if identity.is_some_and(|identity| self.trusted().holds(blob, &identity)) {
             return Ok(Checked::Whole);
         }
-        if hash_file(path, &mut Vec::new(), &NoProgress).at("read", path)? != *blob {
-            return Ok(Checked::Changed);
+        match hash_file(path, &mut Vec::new(), &NoProgress) {
+            Ok(found) if found == *blob => {}
+            Ok(_) => return Ok(Checked::Changed),
+            Err(error) => return Err(StoreError::reading("read", path, error)),
         }
         if let Some(identity) = identity {
             self.trusted().add(*blob, identity);

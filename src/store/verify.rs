@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::disk;
-use crate::model::{BlobId, Progress, Task, Tree, TreeId};
+use crate::model::{BlobId, Fate, Progress, Task, Tree, TreeId};
 
 use super::Store;
 use super::blob;
@@ -68,6 +68,8 @@ pub struct Damage {
     pub kind: DamageKind,
     /// In words.
     pub detail: String,
+    /// What another program may have done to it, where it is a file that was right once.
+    pub fate: Option<Fate>,
     /// The content, where it is about one.
     pub blob: Option<BlobId>,
     /// The trees that need it.
@@ -127,6 +129,7 @@ impl Damage {
             path: path.to_path_buf(),
             kind,
             detail: detail.into(),
+            fate: None,
             blob: None,
             trees: Vec::new(),
             touches: Vec::new(),
@@ -275,6 +278,7 @@ fn verify_blobs(
         if !blob::is_here(store.layout(), blob, crate::model::Kind::File) {
             report.damages.push(Damage {
                 blob: Some(*blob),
+                fate: Some(Fate::Vanished),
                 ..Damage::new(DamageKind::BlobMissing, &path, "a tree needs it and it is missing")
             });
         }
@@ -291,7 +295,10 @@ fn verify_blob(
     buffer: &mut Vec<u8>,
     task: &dyn Task,
 ) -> Option<Damage> {
-    let content = |detail: String| Some(Damage::new(DamageKind::BlobContent, path, detail));
+    let content = |detail: String| {
+        let damage = Damage::new(DamageKind::BlobContent, path, detail);
+        Some(Damage { fate: Some(Fate::Changed), ..damage })
+    };
     if !metadata.is_file() {
         return content("it is not a file".to_owned());
     }
@@ -305,7 +312,11 @@ fn verify_blob(
             Ok(found) if found == blob => {}
             Ok(found) => return content(format!("its content is that of {found}")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-            Err(error) => return content(format!("it cannot be read: {error}")),
+            Err(error) => {
+                let fate = Fate::told_by_reading(&error);
+                let damage = content(format!("it cannot be read: {error}"));
+                return damage.map(|damage| Damage { fate, ..damage });
+            }
         }
     }
     attributes(path, metadata, executable)

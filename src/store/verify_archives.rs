@@ -11,7 +11,7 @@ use super::error::{At, Result};
 use super::listing;
 use super::verify::{Damage, DamageKind, VerifyReport};
 use crate::disk;
-use crate::model::{Progress, Sha256Digest};
+use crate::model::{Fate, Progress, Sha256Digest};
 
 const READ: usize = 1024 * 1024;
 
@@ -34,7 +34,11 @@ pub(super) fn verify(
         .map(|(path, named)| {
             let Some(found) = hash(path, progress)? else { return Ok(None) };
             let detail = || format!("the archive hashes to {found} now; it is of no use");
-            Ok((found != *named).then(|| Damage::new(DamageKind::Archive, path, detail())))
+            let damage = || Damage {
+                fate: Some(Fate::Changed),
+                ..Damage::new(DamageKind::Archive, path, detail())
+            };
+            Ok((found != *named).then(damage))
         })
         .collect::<Result<_>>()?;
     report.damages.extend(found.into_iter().flatten());

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
-use crate::model::{Entry, Kind, NoProgress, Tree};
+use crate::model::{Entry, Fate, Kind, NoProgress, Tree};
 
 use super::Store;
 use super::error::Result;
@@ -52,6 +52,9 @@ pub(super) fn verify(
     Ok(())
 }
 
+/// What is wrong with an entry, and what another program may have done to it.
+type Wrong = (Option<Fate>, String);
+
 struct Comparison<'a> {
     store: &'a Store,
     tree: &'a Tree,
@@ -71,10 +74,10 @@ impl Comparison<'_> {
                 let mut buffer = Vec::new();
                 let mut found = Vec::new();
                 for entry in entries {
-                    if let Some(detail) = self.entry(entry, &mut buffer)? {
+                    if let Some((fate, detail)) = self.entry(entry, &mut buffer)? {
                         let path = entry.path.at(self.root);
                         let damage = Damage::new(DamageKind::Realised, &path, detail);
-                        found.push(Damage { blob: entry.blob, ..damage });
+                        found.push(Damage { blob: entry.blob, fate, ..damage });
                     }
                 }
                 Ok(found)
@@ -117,39 +120,48 @@ impl Comparison<'_> {
         Ok(found)
     }
 
-    fn entry(&self, entry: &Entry, buffer: &mut Vec<u8>) -> Result<Option<String>> {
+    fn entry(&self, entry: &Entry, buffer: &mut Vec<u8>) -> Result<Option<Wrong>> {
         let path = entry.path.at(self.root);
-        let Some(there) = metadata(&path)? else { return Ok(Some("it is missing".to_owned())) };
+        let plain = |detail: &str| Some((None, detail.to_owned()));
+        let changed = |detail: String| Some((Some(Fate::Changed), detail));
+        let Some(there) = metadata(&path)? else {
+            return Ok(Some((Some(Fate::Vanished), "it is missing".to_owned())));
+        };
         let Some(blob) = entry.blob else {
-            return Ok((!there.is_dir()).then(|| "it is not a directory".to_owned()));
+            return Ok(if there.is_dir() { None } else { plain("it is not a directory") });
         };
         if entry.kind == Kind::Link {
             let target = std::fs::read_link(&path).ok();
             let right = target.is_some_and(|target| {
                 blake3::hash(target.as_os_str().as_encoded_bytes()) == *blob.as_bytes()
             });
-            return Ok((!right).then(|| "it is not the link that it should be".to_owned()));
+            return Ok(if right { None } else { plain("it is not the link that it should be") });
         }
         if !there.is_file() {
-            return Ok(Some("it is not a file".to_owned()));
+            return Ok(plain("it is not a file"));
         }
         if there.len() != entry.size {
-            return Ok(Some(format!("it has {} bytes instead of {}", there.len(), entry.size)));
+            let detail = format!("it has {} bytes instead of {}", there.len(), entry.size);
+            return Ok(changed(detail));
         }
         let executable = entry.kind == Kind::Executable;
         let source = metadata(&self.store.layout().blob(&blob, executable))?;
         if source.is_some_and(|source| is_same_file(&source, &there)) {
             let wrong = self.wrong.contains(&(blob, executable && cfg!(unix)));
-            return Ok(wrong.then(|| format!("it is a link to the damaged blob {blob}")));
+            let detail = || format!("it is a link to the damaged blob {blob}");
+            return Ok(if wrong { changed(detail()) } else { None });
         }
         if !self.options.quick {
             match hash_file(&path, buffer, &NoProgress) {
                 Ok(found) if found == blob => {}
-                Ok(found) => return Ok(Some(format!("its content is that of {found}"))),
-                Err(error) => return Ok(Some(format!("it cannot be read: {error}"))),
+                Ok(found) => return Ok(changed(format!("its content is that of {found}"))),
+                Err(error) => {
+                    let detail = format!("it cannot be read: {error}");
+                    return Ok(Some((Fate::told_by_reading(&error), detail)));
+                }
             }
         }
-        Ok(file_mode(&there, executable))
+        Ok(file_mode(&there, executable).map(|detail| (None, detail)))
     }
 }
 

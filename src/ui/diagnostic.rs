@@ -2,7 +2,9 @@
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, MietteHandlerOpts};
 use serde::Serialize;
-use textwrap::WordSeparator;
+use textwrap::{WordSeparator, WordSplitter};
+
+use crate::model::VanishedFile;
 
 /// Makes every diagnostic print as this program prints them: at most 100 columns, links off,
 /// colours only on a terminal that did not refuse them. Lines break at spaces alone, so that a URL or
@@ -16,10 +18,12 @@ pub fn install_diagnostics() {
                     .with_width(100)
                     .with_links(false)
                     .with_word_separator(WordSeparator::AsciiSpace)
+                    .with_word_splitter(WordSplitter::NoHyphenation)
                     .with_break_words(false),
             );
         }
         let options = MietteHandlerOpts::new().terminal_links(false).width(100);
+        let options = options.word_splitter(WordSplitter::NoHyphenation);
         Box::new(options.word_separator(WordSeparator::AsciiSpace).break_words(false).build())
     }));
     debug_assert!(installed.is_ok(), "the hook is installed once");
@@ -33,8 +37,16 @@ pub(super) fn is_plain() -> bool {
 
 /// An error in JSON: `{ "error": … }`, its causes from the outermost to the innermost.
 #[derive(Serialize)]
-pub(super) struct Document {
-    error: Part,
+pub(super) struct Document<'a> {
+    error: ErrorPart<'a>,
+}
+
+#[derive(Serialize)]
+struct ErrorPart<'a> {
+    #[serde(flatten)]
+    part: Part,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    files: &'a [&'a VanishedFile],
 }
 
 #[derive(Serialize)]
@@ -65,8 +77,8 @@ impl Part {
     }
 }
 
-pub(super) fn document(error: &dyn Diagnostic) -> Document {
-    Document { error: Part::new(error) }
+pub(super) fn document<'a>(error: &dyn Diagnostic, files: &'a [&VanishedFile]) -> Document<'a> {
+    Document { error: ErrorPart { part: Part::new(error), files } }
 }
 
 #[cfg(test)]
@@ -81,7 +93,7 @@ mod tests {
     #[test]
     fn a_document_holds_code_message_causes_and_help() {
         let error = Full(std::io::Error::other("no space"));
-        let json = serde_json::to_value(document(&error)).expect("JSON");
+        let json = serde_json::to_value(document(&error, &[])).expect("JSON");
         assert_eq!(
             json,
             serde_json::json!({ "error": {

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::diagnostic;
 use super::harmless::{harmless, harmless_coloured, harmless_json};
+use crate::model::VanishedFile;
 
 /// Where a command's results go, and in which form.
 #[derive(Debug, Clone, Copy)]
@@ -31,10 +32,11 @@ impl Output {
         print(&harmless(&answer))
     }
 
-    /// Prints an error: a document on stdout when JSON is asked for, else a diagnostic on stderr.
-    pub fn error(&self, error: &miette::Report) -> io::Result<()> {
+    /// Prints an error: a document on stdout when JSON is asked for, with the files that it is about
+    /// where such vanished; else a diagnostic on stderr.
+    pub fn error(&self, error: &miette::Report, vanished: &[&VanishedFile]) -> io::Result<()> {
         if self.json {
-            return print_json(&diagnostic::document(error.as_ref()));
+            return print_json(&diagnostic::document(error.as_ref(), vanished));
         }
         let rendered = format!("{error:?}");
         let rendered = rendered.trim_end();

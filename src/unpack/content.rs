@@ -60,7 +60,7 @@ impl<'a> ContentWriter<'a> {
         size: Option<u64>,
         execute: Execute,
     ) -> Result<Self, Problem> {
-        let writer = job.sink.create(size).map_err(|source| write_failed(entry, source))?;
+        let writer = job.sink.create(size).map_err(|source| Problem::write(entry, source))?;
         Ok(Self { writer, job, entry, execute, head: [0; 4], written: 0 })
     }
 
@@ -71,7 +71,7 @@ impl<'a> ContentWriter<'a> {
             self.head[at..at + length].copy_from_slice(&bytes[..length]);
         }
         self.job.bounds.take(bytes.len() as u64)?;
-        self.writer.write_all(bytes).map_err(|source| write_failed(self.entry, source))?;
+        self.writer.write_all(bytes).map_err(|source| Problem::write(self.entry, source))?;
         self.written += bytes.len() as u64;
         Ok(())
     }
@@ -88,13 +88,9 @@ impl<'a> ContentWriter<'a> {
             Execute::Look => self.head == *b"\x7fELF" || self.head.starts_with(b"#!"),
         };
         let (blob, size) =
-            self.writer.finish(executable).map_err(|source| write_failed(self.entry, source))?;
+            self.writer.finish(executable).map_err(|source| Problem::write(self.entry, source))?;
         Ok(Content { blob, size, executable })
     }
-}
-
-fn write_failed(entry: &str, source: std::io::Error) -> Problem {
-    Problem::Write { entry: entry.to_owned(), source }
 }
 
 /// Writes the target of a link.
@@ -103,7 +99,7 @@ pub(super) fn write_link(
     path: &TreePath,
     target: &str,
 ) -> Result<Content, Problem> {
-    let failed = |source| write_failed(path.as_str(), source);
+    let failed = |source| Problem::write(path.as_str(), source);
     let mut writer = sink.create(Some(target.len() as u64)).map_err(failed)?;
     writer.write_all(target.as_bytes()).map_err(failed)?;
     let (blob, size) = writer.finish(false).map_err(failed)?;

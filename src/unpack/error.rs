@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use crate::model::{ArchiveFormat, TreePathError, WindowsNameError};
+use crate::model::{ArchiveFormat, Fate, TreePathError, Vanished, VanishedFile, WindowsNameError};
 
 /// Why an archive was not unpacked.
 #[derive(Debug)]
@@ -49,6 +49,10 @@ pub enum Problem {
         /// What the system said.
         source: io::Error,
     },
+    /// Another program took the archive or a content away, changed it or holds it back.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Vanished(Box<Vanished>),
     /// The system failed to read the archive file.
     #[error("reading the archive failed; nothing is known to be wrong with what it holds")]
     #[diagnostic(
@@ -478,6 +482,39 @@ fn quoted(names: &[String]) -> String {
 }
 
 impl Problem {
+    /// The archive cannot be opened, which was there when somebody asked for it to be unpacked.
+    pub(super) fn open(path: &Path, source: io::Error) -> Self {
+        if source.kind() == io::ErrorKind::NotFound {
+            let file = VanishedFile::at(Fate::Vanished, path);
+            return Self::Vanished(Vanished::file(file, "before it was unpacked"));
+        }
+        match Fate::told_by_reading(&source) {
+            Some(fate) => Self::Vanished(Vanished::answered(fate, "open", path, source)),
+            None => Self::Open { path: path.to_owned(), source },
+        }
+    }
+
+    /// A problem with the archive at a path, which a scanner may hold back after it was opened.
+    pub(super) fn of_archive(self, path: &Path) -> Self {
+        let Self::Read { source } = self else { return self };
+        match Fate::told_by_reading(&source) {
+            Some(fate) => Self::Vanished(Vanished::answered(fate, "read", path, source)),
+            None => Self::Read { source },
+        }
+    }
+
+    /// The sink did not take a content.
+    pub(super) fn write(entry: &str, source: io::Error) -> Self {
+        let Some(fate) = Fate::told_by(&source) else {
+            return Self::Write { entry: entry.to_owned(), source };
+        };
+        let path = entry.trim_end_matches('/').parse().ok();
+        let file = VanishedFile { what: fate, file: None, path, blob: None, origin: None };
+        let mut vanished = Vanished::file(file, "while it was unpacked");
+        vanished.source = Some(source);
+        Self::Vanished(vanished)
+    }
+
     /// What a failed read or decode of the archive means: the system's fault or the archive's.
     pub(super) fn decoding(error: io::Error, entry: Option<&str>) -> Self {
         let entry = entry.map(str::to_owned);

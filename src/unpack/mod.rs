@@ -26,6 +26,7 @@ use std::path::Path;
 pub use error::{Problem, UnpackError};
 pub use sink::{BlobWriter, Sink};
 
+use crate::disk;
 use crate::model::{ArchiveFormat, Family, Progress, Task, Tree, UnpackOptions};
 use assembly::Assembly;
 use bounds::Bounds;
@@ -55,8 +56,10 @@ pub fn unpack(
     sink: &dyn Sink,
     progress: &dyn Progress,
 ) -> Result<Tree, UnpackError> {
-    unpack_file(archive, label, options, family, sink, progress)
-        .map_err(|problem| UnpackError { archive: label.to_owned(), problem: Box::new(problem) })
+    unpack_file(archive, label, options, family, sink, progress).map_err(|problem| {
+        let problem = Box::new(problem.of_archive(archive));
+        UnpackError { archive: label.to_owned(), problem }
+    })
 }
 
 fn unpack_file(
@@ -67,8 +70,8 @@ fn unpack_file(
     sink: &dyn Sink,
     progress: &dyn Progress,
 ) -> Result<Tree, Problem> {
-    let unreadable = |source| Problem::Open { path: archive.to_owned(), source };
-    let file = File::open(archive).map_err(unreadable)?;
+    let unreadable = |source| Problem::open(archive, source);
+    let file = disk::open(archive).map_err(unreadable)?;
     let length = file.metadata().map_err(unreadable)?.len();
     let format = format::decide(&file, length, options)?;
     let job = Job {

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use drystone::model::{ArchiveFormat, Family, Kind, NoProgress, Sha256Digest, Tree, UnpackOptions};
+use drystone::model::{
+    ArchiveFormat, Family, Fate, Kind, NoProgress, Sha256Digest, Tree, UnpackOptions,
+};
 use drystone::store::{
     DamageKind, ProjectId, Realised, Root, Store, StoreError, StoreOptions, UnpackRecord,
     roots_text,
@@ -165,11 +167,21 @@ fn row(action: Action, location: Location) {
     if !matches!((location, action), (Location::Realised, _) | (Location::Tree, Action::Delete)) {
         assert_eq!(found.path, path);
     }
+    let fate = match (location, action) {
+        (Location::Blob | Location::Realised, Action::Delete) => Some(Fate::Vanished),
+        (Location::Blob | Location::Realised, _) => Some(Fate::Changed),
+        _ => None,
+    };
+    let of_kind = |damage: &&drystone::store::Damage| damage.kind == kind;
+    let fates: Vec<_> = report.damages.iter().filter(of_kind).map(|damage| damage.fate).collect();
+    assert!(fates.contains(&fate), "{fates:?}");
     if matches!(location, Location::Blob | Location::Realised) {
         assert_eq!(found.trees, [fixture.tree.id()]);
         assert_eq!(found.touches, ["generation 3 of test (project aaaaaaaaaaaaaaaa)"]);
     }
     repair(&store);
+    let repaired = verify(&store);
+    assert!(repaired.is_clean(), "{:?}", repaired.damages);
     rebuild(&store, &fixture);
     let after = verify(&store);
     assert!(after.is_clean(), "{:?}", after.damages);

@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod keeping;
 mod planning;
+mod presence;
 #[cfg(unix)]
 mod running;
 #[cfg(unix)]

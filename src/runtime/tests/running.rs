@@ -122,7 +122,7 @@ fn a_program_that_vanished_is_said_to_have_vanished() {
     let blob = plan.files[0].blob.expect("a blob");
     std::fs::remove_file(world.blobs().file(&blob)).expect("removed");
     let error = world.run(&plan, &[], Keep::Newest).expect_err("nothing to start");
-    assert!(matches!(error, RuntimeError::ContentMissing { .. }), "{error}");
+    assert!(matches!(error, RuntimeError::Vanished(_)), "{error}");
     assert!(error.to_string().contains("antivirus quarantine"), "{error}");
     assert!(world.ids().is_empty(), "a directory was left");
 }
