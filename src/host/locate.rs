@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::model::TreePath;
+use crate::model::{TreePath, plain_form};
 
 /// Where to look for a host component, and what shows that it is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,17 +130,6 @@ fn inspect(directory: &Path, evidence: &[TreePath]) -> Result<PathBuf, String> {
     std::fs::canonicalize(directory)
         .map(plain_form)
         .map_err(|error| format!("\"{shown}\": {error}"))
-}
-
-/// Windows gives canonical paths as `\\?\C:\…`, which many programs cannot read.
-fn plain_form(path: PathBuf) -> PathBuf {
-    match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
-        Some(rest) if cfg!(windows) => match rest.strip_prefix(r"UNC\") {
-            Some(share) => PathBuf::from(format!(r"\\{share}")),
-            None => PathBuf::from(rest),
-        },
-        _ => path,
-    }
 }
 
 #[cfg(test)]

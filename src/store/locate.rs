@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
 
-use crate::model::NoProgress;
+use crate::model::{NoProgress, machine_path};
 
 use super::durability;
 use super::error::{At, Result, StoreError};
@@ -57,7 +57,7 @@ impl Locate {
     pub fn find(&self) -> Result<Location> {
         let named = self.option.clone().or_else(|| self.variable.clone().map(PathBuf::from));
         if let Some(path) = named {
-            let path = std::path::absolute(&path).at("find", &path)?;
+            let path = machine_path(&path).at("find", &path)?;
             return Ok(Location { path, note: None });
         }
         let data = match &self.data {
