@@ -171,7 +171,9 @@ mod windows {
             let run = |arguments: &[&str]| {
                 let mut command = drystone(&sandbox, Path::new(&project), Path::new(&store));
                 let output = command.current_dir(&root).args(arguments).output();
-                ends_with(0, &output.expect("the program starts"))
+                let output = output.expect("the program starts");
+                ends_with(0, &output);
+                text(&output.stdout)
             };
             let built = run(&["--json", "build"]);
             let built: serde_json::Value = serde_json::from_str(&built).expect("a document");

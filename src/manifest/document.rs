@@ -24,7 +24,7 @@ use super::package::{HostDescription, Package};
 use super::syntax;
 use super::text::{normalise, read_text};
 use super::variable::HostMention;
-use crate::model::{Family, Name, TreePath};
+use crate::model::{Family, Name, TreePath, real_path};
 
 /// Files that one manifest may include.
 const INCLUDE_LIMIT: usize = 1000;
@@ -290,7 +290,7 @@ impl Collection {
         };
         let file = directory.join(path);
         // What does not exist is said when it is read.
-        if let (Ok(real), Ok(root)) = (file.canonicalize(), directory.canonicalize())
+        if let (Ok(real), Ok(root)) = (real_path(&file), real_path(directory))
             && !real.starts_with(root)
         {
             self.complaints.add(

@@ -30,6 +30,20 @@ pub fn machine_path(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
+/// The one path of something that exists, links followed; on Windows in the long form. Some volumes of
+/// Windows (RAM disks among them), and Wine for long paths, cannot say it: there it is the absolute
+/// path, unless a link on the way could lead elsewhere.
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    match std::fs::canonicalize(path) {
+        Err(error) if cfg!(windows) && error.kind() != io::ErrorKind::NotFound => {
+            let absolute = std::path::absolute(path)?;
+            let is_plain = |above: &Path| above.symlink_metadata().is_ok_and(|it| !it.is_symlink());
+            if absolute.ancestors().all(is_plain) { Ok(long_form(&absolute)) } else { Err(error) }
+        }
+        told => told,
+    }
+}
+
 /// A path of Windows' own long form as people and programs write it; any other path, and one that
 /// would mean something else, as it is.
 pub fn plain_form(path: PathBuf) -> PathBuf {

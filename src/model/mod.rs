@@ -20,7 +20,7 @@ pub use digest::{
     ApplicationId, BlobId, DigestError, FieldHasher, InputsDigest, NodeId, RootId, SettingsId,
     Sha256Digest, TreeId, UnpackKey,
 };
-pub use machine_path::{long_form, machine_path, plain_form};
+pub use machine_path::{long_form, machine_path, plain_form, real_path};
 pub use name::{Name, NameError};
 pub use nearest::nearest;
 pub use platform::{Family, Platform, PlatformError};

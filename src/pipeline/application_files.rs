@@ -15,6 +15,7 @@ use crate::lock::program;
 use crate::manifest::Application;
 use crate::model::{
     Entry, Family, FoldedPath, Kind, Name, Tree, TreeBuilder, TreePath, check_windows_path,
+    real_path,
 };
 use crate::store::Staging;
 
@@ -51,11 +52,11 @@ fn import(
         path: path.to_path_buf(),
         reason,
     };
-    let top = directory.canonicalize().map_err(|error| failed(directory, plain(&error)))?;
+    let top = real_path(directory).map_err(|error| failed(directory, plain(&error)))?;
     if !top.is_dir() {
         return Err(failed(directory, "it is no directory".to_owned()));
     }
-    let store = store.canonicalize().unwrap_or_else(|_| store.to_path_buf());
+    let store = real_path(store).unwrap_or_else(|_| store.to_path_buf());
     let (own, mut builder) = (top.join(".drystone"), TreeBuilder::default());
     let mut names = WindowsNames::default();
     let walk = WalkDir::new(&top).min_depth(1).follow_links(true).sort_by_file_name();
@@ -135,7 +136,7 @@ fn tree_path(top: &Path, path: &Path) -> Result<TreePath, String> {
 }
 
 fn stays_inside(top: &Path, link: &Path) -> bool {
-    link.canonicalize().is_ok_and(|target: PathBuf| target.starts_with(top))
+    real_path(link).is_ok_and(|target: PathBuf| target.starts_with(top))
 }
 
 #[cfg(unix)]

@@ -5,14 +5,13 @@
 //! came with a clone is in nobody's list and is ignored, with one line.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{NoProgress, machine_path};
+use crate::model::{NoProgress, machine_path, real_path};
 
 use super::durability;
 use super::error::{At, Result, StoreError};
@@ -96,7 +95,7 @@ pub fn register(path: &Path, store_id: &str) -> Result<()> {
 
 /// The same with another data directory.
 pub fn register_in(data: &Path, path: &Path, store_id: &str) -> Result<()> {
-    let path = fs::canonicalize(path).at("find", path)?;
+    let path = real_path(path).at("find", path)?;
     make_directories(data)?;
     let lock = data.join("stores.lock");
     let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the list of stores", &NoProgress)?;
@@ -147,7 +146,7 @@ fn read(data: &Path) -> Result<List> {
 
 /// Whether the store at this path is the one that this user made or adopted there.
 fn is_registered(data: &Path, path: &Path) -> Result<bool> {
-    let canonical = fs::canonicalize(path).at("find", path)?;
+    let canonical = real_path(path).at("find", path)?;
     let text = exact_text(&canonical);
     let Some(registered) = read(data)?.stores.into_iter().find(|store| store.path == text) else {
         return Ok(false);

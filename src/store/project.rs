@@ -3,13 +3,12 @@
 //! The file holds a random id and the directory it was made for, and is never committed. A copy of
 //! the project found elsewhere gets an id of its own; a project that was moved keeps its id.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::NoProgress;
+use crate::model::{NoProgress, real_path};
 
 use super::durability;
 use super::error::{At, Result, StoreError};
@@ -42,7 +41,7 @@ struct Text {
 /// The id of the project whose manifest lies in this directory; made when there is none. Safe when
 /// two processes ask first at the same time.
 pub fn project_id(manifest_dir: &Path) -> Result<ProjectId> {
-    let directory = fs::canonicalize(manifest_dir).at("find", manifest_dir)?;
+    let directory = real_path(manifest_dir).at("find", manifest_dir)?;
     let here = exact_text(&directory);
     if let Some((id, recorded)) = read(&directory)?
         && recorded == here
