@@ -85,6 +85,11 @@ pub fn user_data() -> Result<PathBuf> {
         .map_err(|error| StoreError::NoHome { reason: error.to_string() })?;
     // The data directory of Windows roams between machines; its cache directory is the local one.
     let base = if cfg!(windows) { strategy.cache_dir() } else { strategy.data_dir() };
+    if !base.is_absolute() {
+        // Each directory would get a store of its own.
+        let reason = format!("LOCALAPPDATA is \"{}\", which is not absolute", base.display());
+        return Err(StoreError::NoHome { reason });
+    }
     Ok(base.join("drystone"))
 }
 

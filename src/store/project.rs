@@ -133,6 +133,8 @@ pub(super) fn exact_path(text: &str) -> std::path::PathBuf {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::fs;
+
     use super::*;
     use std::os::unix::fs::symlink;
 
