@@ -13,13 +13,15 @@ set skipped=0
 if "%~1"=="" goto usage
 if not exist "%~1" goto usage
 set "exe=%~f1"
-set "other=%~2"
+set other=
+if not "%~2"=="" set "other=%~f2"
 set "quickstart=%~dp0..\examples\quickstart"
 if not exist "%quickstart%\env.kdl" goto usage
-set "work=%TEMP%\drystone checklist é %RANDOM%"
+for %%t in ("%TEMP%\.") do set "work=%%~ft\drystone checklist é %RANDOM%"
 set "project=%work%\the project"
 set "store=%work%\the store"
 set "log=%work%\log.txt"
+set part=
 set "NO_COLOR="
 set "DRYSTONE_STORE="
 set ps=
@@ -194,7 +196,7 @@ exit /b 0
 
 rem The content of part.dll in the store: the one of its size.
 :find_part
-set part=
+if defined part exit /b 0
 for /r "%store%\blobs" %%f in (*) do if "%%~zf"=="%part_size%" set "part=%%f"
 exit /b 0
 
@@ -222,9 +224,8 @@ rem Rights belong to the file and not to the name: what removes one name must no
 :protection
 call :find_part
 if not defined part (call :fail "the content of part.dll is in the store" & exit /b 0)
-attrib "%part%" >"%log%" 2>&1
-findstr /b /r /c:"[^:]*R[^:]*:" "%log%" >nul
-if errorlevel 1 (call :pass "stored files are not read-only by attribute") else (call :fail "stored files are not read-only by attribute")
+for %%f in ("%part%") do set "attributes=%%~af"
+if "%attributes:~1,1%"=="r" (call :fail "stored files are not read-only by attribute") else (call :pass "stored files are not read-only by attribute")
 call :refused "%part%" "writing to a stored file is refused"
 set link=
 for /r "%store%\runtimes" %%f in (part.dll) do if exist "%%f" set "link=%%f"
@@ -238,7 +239,6 @@ exit /b 0
 rem What antivirus software does when it puts a file into quarantine.
 :missing_file
 call :find_part
-if not defined part (call :fail "the content of part.dll is in the store" & exit /b 0)
 del "%part%"
 call :drystone run waiter -- 1
 set status=%errorlevel%
