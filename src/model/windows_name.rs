@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(check("a/b?"), Err(WindowsNameError::Character('?')));
         assert_eq!(check("a./b"), Err(WindowsNameError::Trailing("a.".into())));
         assert_eq!(check("a /b"), Err(WindowsNameError::Trailing("a ".into())));
-        for device in ["con", "Prn.tar.gz", "LPT9", "COM0", "CONIN$", "conout$.log", "x/nul /y"] {
+        for device in ["con", "Prn.tar.gz", "LPT9", "COM0", "CONIN$", "conout$.log", "x/nul .c/y"] {
             assert!(matches!(check(device), Err(WindowsNameError::Device(_))), "{device}");
         }
         for c in ['<', '>', '"', '|', '?', '*'] {
