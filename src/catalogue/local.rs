@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::error::CatalogueError;
 use crate::manifest::{HostDescription, InputFile, Manifest, Package, load_catalogue};
-use crate::model::Name;
+use crate::model::{Name, real_path};
 
 /// What the catalogues beside a manifest describe.
 #[derive(Default)]
@@ -86,7 +86,7 @@ fn files_of(directory: &Path, path: &str) -> Result<Vec<String>, CatalogueError>
 
 /// The path again, unless a link leads from it out of the manifest's directory.
 fn inside(directory: &Path, path: &str) -> Result<String, CatalogueError> {
-    if let (Ok(real), Ok(root)) = (directory.join(path).canonicalize(), directory.canonicalize())
+    if let (Ok(real), Ok(root)) = (real_path(&directory.join(path)), real_path(directory))
         && !real.starts_with(root)
     {
         return Err(CatalogueError::Outside { path: path.to_owned() });

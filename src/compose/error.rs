@@ -59,7 +59,7 @@ pub enum ComposeError {
     #[diagnostic(
         code(drystone::compose::path_budget),
         help(
-            "use a store with a shorter path (--store or DRYSTONE_STORE), or shorten the paths with `strip`, `rename` or `into` in the package's source"
+            "use a store with a shorter path (--store or DRYSTONE_STORE), or shorten the paths with `strip`, `rename` or `into` in the package's source; a shorter name of the environment or the application helps as well"
         )
     )]
     PathBudget {

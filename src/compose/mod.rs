@@ -26,5 +26,6 @@ pub use environment_text::{DescribedPackage, ENVIRONMENT_TEXT, EnvironmentText};
 pub use error::{Collision, ComposeError, Holder, IdleOverride, RefusedPath};
 pub use merge::{Composed, Elsewhere, Part, Text, Warning, compose};
 pub use path_budget::{
-    NOMINAL_ROOT_UNITS, TooLong, check_path_budget, realised_root_units, require_path_budget,
+    NOMINAL_ROOT_UNITS, PlacedDirectory, Started, TooLong, path_units, require_path_budget,
+    too_long_to_start,
 };

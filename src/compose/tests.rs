@@ -342,15 +342,46 @@ fn the_path_budget_is_tighter_for_what_windows_starts() {
     let long = |end: &str, units: usize| format!("{}{end}", "a/".repeat((units - end.len()) / 2));
     let (exe, text) = (long("bb.EXE", 200), long("bb.txt", 200));
     let tree = tree(&[(&exe, "1"), (&text, "2")]);
-    assert!(check_path_budget(&tree, WINDOWS, 58).is_empty());
-    let found = check_path_budget(&tree, WINDOWS, NOMINAL_ROOT_UNITS);
-    assert_eq!(found, [TooLong { path: path(&exe), units: 261, limit: 259 }]);
-    assert!(check_path_budget(&tree, LINUX, 5000).is_empty());
-    assert_eq!(check_path_budget(&tree, WINDOWS, 32_000).len(), 2);
-    assert!(require_path_budget(&tree, WINDOWS, 60).is_err());
+    let paths = || tree.entries().iter().map(|entry| &entry.path);
+    // `<store>\realised\<32>-cuda` has 47 units more than the store.
+    let realised = |store| PlacedDirectory::realised(store, &name("cuda"));
+    assert!(realised(11).too_long(paths(), None, WINDOWS).is_empty());
+    let found = realised(12).too_long(paths(), None, WINDOWS);
+    let place = "environment \"cuda\"".to_owned();
+    assert_eq!(found, [TooLong { place, path: path(&exe), units: 260, limit: 259 }]);
+    assert!(realised(5000).too_long(paths(), None, LINUX).is_empty());
+    assert_eq!(realised(32_000).too_long(paths(), None, WINDOWS).len(), 2);
+    let text = path(&text);
+    assert_eq!(realised(12).too_long([&text], Some(&text), WINDOWS).len(), 1, "it is a program");
+    assert!(require_path_budget(Vec::new()).is_ok());
+    let error = require_path_budget(found).expect_err("too long").to_string();
+    for said in [exe.as_str(), "environment \"cuda\"", "260 UTF-16 units", "259 are allowed"] {
+        assert!(error.contains(said), "{error}");
+    }
+}
+
+#[test]
+fn a_runtime_directory_has_a_budget_of_its_own() {
     let store = r"C:\drystone";
-    let realised = format!(r"{store}\realised\{}-cuda", "a".repeat(32));
-    assert_eq!(realised_root_units(store.len(), &name("cuda")), realised.len());
+    let app = format!(r"{store}\runtimes\{}\cuda-check\{}\app", "p".repeat(16), "i".repeat(8));
+    let directory = PlacedDirectory::runtime(store.len(), &name("cuda-check"));
+    let fits = path(&format!("{}/a.dll", "d".repeat(259 - app.len() - r"\\a.dll".len())));
+    assert!(directory.too_long([&fits], None, WINDOWS).is_empty());
+    let longer = path(&format!("{}/ab.dll", "d".repeat(259 - app.len() - r"\\a.dll".len())));
+    let found = directory.too_long([&longer], None, WINDOWS);
+    assert_eq!(found.first().map(|found| found.units), Some(260));
+    // Letters outside of the basic plane are two units and four bytes.
+    let wide = path(&format!("{}.dll", "\u{1f9f1}".repeat(60)));
+    assert_eq!(path_units(std::path::Path::new(wide.as_str())), 124);
+}
+
+#[test]
+fn a_program_and_the_directory_it_starts_in_have_their_own_limits() {
+    let of = |units: usize| std::path::PathBuf::from(format!(r"C:\{}", "a".repeat(units - 3)));
+    assert_eq!(too_long_to_start(&of(259), Started::Program), None);
+    assert_eq!(too_long_to_start(&of(260), Started::Program), Some((260, 259)));
+    assert_eq!(too_long_to_start(&of(258), Started::Directory), None);
+    assert_eq!(too_long_to_start(&of(259), Started::Directory), Some((259, 258)));
 }
 
 #[test]

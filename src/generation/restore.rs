@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::disk;
-use crate::model::{BlobId, Name, TreePath};
+use crate::model::{BlobId, Name, TreePath, real_path};
 
 use super::error::{GenerationError, Step};
 use super::reading::Generations;
@@ -123,9 +123,9 @@ fn pending(
 /// Whether writing to a path writes below the project: a link that came with a clone may lead
 /// anywhere.
 fn stays_inside(project: &Path, path: &Path) -> bool {
-    let Ok(project) = fs::canonicalize(project) else { return false };
+    let Ok(project) = real_path(project) else { return false };
     // A link that leads to nothing is not written through, but replaced.
-    let there = path.ancestors().find_map(|above| fs::canonicalize(above).ok());
+    let there = path.ancestors().find_map(|above| real_path(above).ok());
     there.is_some_and(|there| there.starts_with(&project))
 }
 
@@ -206,7 +206,7 @@ fn keep_aside(path: &Path) -> Result<PathBuf, GenerationError> {
 
 /// Replaces a file of the project by rename; through a link, the file that it leads to.
 fn replace(path: &Path, content: &[u8]) -> Result<(), GenerationError> {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let path = real_path(path).unwrap_or_else(|_| path.to_owned());
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory).step("create", directory)?;
     Ok(disk::replace_file(&path, content, 0o666)?)

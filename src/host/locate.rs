@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::model::TreePath;
+use crate::model::{TreePath, plain_form, real_path};
 
 /// Where to look for a host component, and what shows that it is there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -127,20 +127,7 @@ fn inspect(directory: &Path, evidence: &[TreePath]) -> Result<PathBuf, String> {
     if let Some(missing) = evidence.iter().find(|path| !path.at(directory).exists()) {
         return Err(format!("\"{shown}\" does not hold {missing}"));
     }
-    std::fs::canonicalize(directory)
-        .map(plain_form)
-        .map_err(|error| format!("\"{shown}\": {error}"))
-}
-
-/// Windows gives canonical paths as `\\?\C:\…`, which many programs cannot read.
-fn plain_form(path: PathBuf) -> PathBuf {
-    match path.to_str().and_then(|text| text.strip_prefix(r"\\?\")) {
-        Some(rest) if cfg!(windows) => match rest.strip_prefix(r"UNC\") {
-            Some(share) => PathBuf::from(format!(r"\\{share}")),
-            None => PathBuf::from(rest),
-        },
-        _ => path,
-    }
+    real_path(directory).map(plain_form).map_err(|error| format!("\"{shown}\": {error}"))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::model::Lock;
 use super::read::read;
 use super::write::write;
 use crate::disk;
-use crate::model::Name;
+use crate::model::{Name, real_path};
 
 /// Where an environment's lock lies: `lockfiles/<environment>.lock.kdl` below the directory of the
 /// manifest.
@@ -71,7 +71,7 @@ pub fn save(path: &Path, lock: &Lock) -> Result<Saved, LockError> {
 /// may have come with a clone.
 fn stays_inside(directory: &Path) -> bool {
     let Some(project) = directory.parent().filter(|_| directory.is_symlink()) else { return true };
-    match (fs::canonicalize(directory), fs::canonicalize(project)) {
+    match (real_path(directory), real_path(project)) {
         (Ok(directory), Ok(project)) => directory.starts_with(project),
         _ => false,
     }

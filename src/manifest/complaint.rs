@@ -6,6 +6,7 @@ use std::sync::Arc;
 use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
 
 use super::location::masked;
+use crate::model::{TreePath, check_windows_path};
 
 /// One file's text under the name a person knows it by.
 #[derive(Debug)]
@@ -61,6 +62,11 @@ impl Complaint {
     pub fn span(&self) -> SourceSpan {
         self.place.span
     }
+}
+
+/// Why Windows cannot hold a path, if so, as a sentence.
+pub(super) fn windows_name(path: &TreePath) -> Option<String> {
+    check_windows_path(path).err().map(|error| format!("the path \"{path}\" {error}"))
 }
 
 /// The longest line that is drawn, in bytes: longer ones would flood the screen.

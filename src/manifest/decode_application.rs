@@ -10,6 +10,7 @@ use super::complaint::{Complaints, Place};
 use super::decode_environment::one_text;
 use super::node::{Child, NodeReader, Text};
 use super::variable::{self, HostMention, VARIABLE_NODES, Variables};
+use crate::model::TreePath;
 
 /// A decoded application, and what has to be checked once all files are read.
 pub(super) struct DecodedApplication {
@@ -18,6 +19,8 @@ pub(super) struct DecodedApplication {
     /// Where the environment is named.
     pub(super) environment_place: Place,
     pub(super) mentions: Vec<HostMention>,
+    /// The paths that it gives files, and where it says so.
+    pub(super) given: Vec<(TreePath, Place)>,
 }
 
 const CHILDREN: [Child; 10] = [
@@ -70,7 +73,9 @@ pub(super) fn decode(node: &KdlNode, complaints: &mut Complaints) -> Option<Deco
     };
     let environment_place = complaints.place(environment_span);
     let mentions = parts.variables.mentions;
-    Some(DecodedApplication { application, name_span, environment_place, mentions })
+    let given =
+        parts.given.into_iter().map(|(path, span)| (path, complaints.place(span))).collect();
+    Some(DecodedApplication { application, name_span, environment_place, mentions, given })
 }
 
 fn lacks(span: SourceSpan, what: &str, node: &str, help: &str, complaints: &mut Complaints) {
@@ -96,6 +101,7 @@ struct Parts {
     working_directory: WorkingDirectory,
     keep_runs: Option<u32>,
     checks: Vec<Check>,
+    given: Vec<(TreePath, SourceSpan)>,
 }
 
 impl Parts {
@@ -167,7 +173,11 @@ impl Parts {
     fn overlay(&mut self, node: &KdlNode, complaints: &mut Complaints) {
         let mut reader = NodeReader::new(node, complaints);
         let package = reader.name("a package", "overlay \"zluda\"");
-        let into = reader.text_property("into").and_then(|text| reader.as_tree_path(text));
+        let into = reader.text_property("into").and_then(|text| {
+            let path = reader.as_tree_path(text)?;
+            self.given.push((path.clone(), text.span));
+            Some(path)
+        });
         if let Some((package, span)) = package {
             let overlay = Overlay { package, into };
             if self.overlays.contains(&overlay) {

@@ -3,13 +3,15 @@
 use kdl::KdlNode;
 use miette::SourceSpan;
 
-use super::complaint::{Complaints, did_you_mean, in_words};
+use super::complaint::{Complaints, did_you_mean, in_words, windows_name};
 use super::decode_application::as_glob;
 use super::decode_package::tree_paths;
 use super::location::source_url;
 use super::node::{Child, NodeReader, Text};
 use super::package::{Placement, Source, SourceUrl};
-use crate::model::{ArchiveFormat, Rename, Sha256Digest, TreePath, UnpackOptions};
+use crate::model::{
+    ArchiveFormat, Family, Platform, Rename, Sha256Digest, TreePath, UnpackOptions,
+};
 
 const CHILDREN: [Child; 14] = [
     Child::Many("url"),
@@ -43,6 +45,8 @@ struct Parts {
     name_span: Option<SourceSpan>,
     into: Option<Placement>,
     overlay: Option<Vec<TreePath>>,
+    /// The paths that it gives files and directories, to be held by every platform it is for.
+    given: Vec<(TreePath, SourceSpan)>,
 }
 
 /// Decodes one `source` node.
@@ -72,6 +76,11 @@ pub(super) fn decode(node: &KdlNode, complaints: &mut Complaints) -> Option<Sour
         Some(Some(platform)) => Some(platform),
         Some(None) => return None,
     };
+    if platform.is_none_or(|platform: Platform| platform.family() == Family::Windows) {
+        for (path, span) in &parts.given {
+            refuse_on_windows(path, *span, complaints);
+        }
+    }
     let Parts { urls, sha256, size, options, into, overlay, .. } = parts;
     Some(Source { platform, urls, sha256, size, options, into, overlay })
 }
@@ -101,20 +110,21 @@ impl Parts {
             "rename" => {
                 const EXAMPLE: &str = "rename \"old/name\" \"new/name\"";
                 let from = reader.tree_path("the path in the archive", EXAMPLE);
-                let to = reader.tree_path("the new path", EXAMPLE);
+                let to = self.given(reader.text("the new path", EXAMPLE), &mut reader);
                 if let (Some(from), Some(to)) = (from, to) {
                     self.options.rename.push(Rename { from, to });
                 }
             }
             "name" => {
                 self.name_span = Some(reader.span());
-                self.options.file_name = reader.tree_path("a file name", "name \"tool.exe\"");
+                let text = reader.text("a file name", "name \"tool.exe\"");
+                self.options.file_name = self.given(text, &mut reader);
             }
             "into" => {
                 let text = reader.text("a directory", "into \"tools\"");
                 self.into = text.and_then(|text| match text.value {
                     "." => Some(Placement::Top),
-                    _ => reader.as_tree_path(text).map(Placement::Under),
+                    _ => self.given(Some(text), &mut reader).map(Placement::Under),
                 });
             }
             "format" => {
@@ -128,6 +138,18 @@ impl Parts {
             word => self.patterns(word, &mut reader),
         }
         reader.finish();
+    }
+
+    /// A path that the source gives something.
+    fn given(
+        &mut self,
+        text: Option<Text<'_>>,
+        reader: &mut NodeReader<'_, '_>,
+    ) -> Option<TreePath> {
+        let text = text?;
+        let path = reader.as_tree_path(text)?;
+        self.given.push((path.clone(), text.span));
+        Some(path)
     }
 
     fn patterns(&mut self, word: &str, reader: &mut NodeReader<'_, '_>) {
@@ -198,6 +220,19 @@ impl Parts {
                 );
             }
         }
+    }
+}
+
+/// Complains of a path that a source for Windows gives and Windows cannot hold.
+fn refuse_on_windows(path: &TreePath, span: SourceSpan, complaints: &mut Complaints) {
+    if let Some(message) = windows_name(path) {
+        complaints.add(
+            span,
+            "drystone::manifest::windows_name",
+            message,
+            "not a name on Windows",
+            "Choose another name; a source that is for Linux alone says so: source \"x86_64-linux\" { … }.",
+        );
     }
 }
 

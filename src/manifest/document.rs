@@ -9,7 +9,9 @@ use kdl::KdlNode;
 use miette::SourceSpan;
 
 use super::application::Application;
-use super::complaint::{Complaint, Complaints, Place, SourceFile, did_you_mean, in_words};
+use super::complaint::{
+    Complaint, Complaints, Place, SourceFile, did_you_mean, in_words, windows_name,
+};
 use super::decode_application::{self, DecodedApplication};
 use super::decode_environment::{self, DecodedEnvironment};
 use super::decode_package;
@@ -22,7 +24,7 @@ use super::package::{HostDescription, Package};
 use super::syntax;
 use super::text::{normalise, read_text};
 use super::variable::HostMention;
-use crate::model::Name;
+use crate::model::{Family, Name, TreePath, real_path};
 
 /// Files that one manifest may include.
 const INCLUDE_LIMIT: usize = 1000;
@@ -41,6 +43,7 @@ pub(super) struct Collection {
     environment_mentions: Vec<(Name, Place)>,
     /// Hosts that values mention, with the environment that must ask for them.
     host_mentions: Vec<(Name, HostMention)>,
+    given_paths: Vec<(Name, (TreePath, Place))>,
     complaints: Complaints,
     /// The directory that relative paths start from, none for text that is no file.
     directory: Option<PathBuf>,
@@ -71,6 +74,7 @@ impl Collection {
             nodes: 0,
             environment_mentions: Vec::new(),
             host_mentions: Vec::new(),
+            given_paths: Vec::new(),
             complaints: Complaints::new(SourceFile::new(0, "", "")),
             directory,
             shown_directory,
@@ -176,8 +180,10 @@ impl Collection {
     }
 
     fn application(&mut self, decoded: DecodedApplication) {
-        let DecodedApplication { application, name_span, environment_place, mentions } = decoded;
+        let DecodedApplication { application, name_span, environment_place, mentions, given } =
+            decoded;
         let environment = application.environment.clone();
+        self.given_paths.extend(given.into_iter().map(|it| (environment.clone(), it)));
         self.host_mentions.extend(mentions.into_iter().map(|it| (environment.clone(), it)));
         self.environment_mentions.push((environment, environment_place));
         let name = application.name.clone();
@@ -284,7 +290,7 @@ impl Collection {
         };
         let file = directory.join(path);
         // What does not exist is said when it is read.
-        if let (Ok(real), Ok(root)) = (file.canonicalize(), directory.canonicalize())
+        if let (Ok(real), Ok(root)) = (real_path(&file), real_path(directory))
             && !real.starts_with(root)
         {
             self.complaints.add(
@@ -299,8 +305,29 @@ impl Collection {
         Some(file)
     }
 
+    /// Paths that applications give files: names on every platform of their environment.
+    fn check_given_paths(&mut self) {
+        for (environment, (path, place)) in std::mem::take(&mut self.given_paths) {
+            let on_windows = self.environments.get(&environment).is_some_and(|environment| {
+                environment.platforms.iter().any(|it| it.family() == Family::Windows)
+            });
+            if let Some(message) = windows_name(&path).filter(|_| on_windows) {
+                self.complaints.add_at(
+                    place,
+                    "drystone::manifest::windows_name",
+                    message,
+                    "not a name on Windows",
+                    format!(
+                        "Choose another name: the environment \"{environment}\" is for Windows."
+                    ),
+                );
+            }
+        }
+    }
+
     /// What names things of other nodes: known environments, hosts an environment asks for.
     fn cross_check(&mut self) {
+        self.check_given_paths();
         for (name, place) in std::mem::take(&mut self.environment_mentions) {
             if self.environments.contains_key(&name) {
                 continue;

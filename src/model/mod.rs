@@ -3,6 +3,7 @@
 //! Values are parsed once, at the border, and are right from then on. This room imports no other.
 
 mod digest;
+mod machine_path;
 mod name;
 mod nearest;
 mod platform;
@@ -20,6 +21,7 @@ pub use digest::{
     ApplicationId, BlobId, DigestError, FieldHasher, InputsDigest, NodeId, RootId, SettingsId,
     Sha256Digest, TreeId, UnpackKey,
 };
+pub use machine_path::{long_form, machine_path, plain_form, real_path};
 pub use name::{Name, NameError};
 pub use nearest::nearest;
 pub use platform::{Family, Platform, PlatformError};

@@ -86,7 +86,15 @@ mod tests {
         assert_eq!(check("a/b?"), Err(WindowsNameError::Character('?')));
         assert_eq!(check("a./b"), Err(WindowsNameError::Trailing("a.".into())));
         assert_eq!(check("a /b"), Err(WindowsNameError::Trailing("a ".into())));
-        assert_eq!(check("console/auxiliary/com10.txt"), Ok(()));
+        for device in ["con", "Prn.tar.gz", "LPT9", "COM0", "CONIN$", "conout$.log", "x/nul .c/y"] {
+            assert!(matches!(check(device), Err(WindowsNameError::Device(_))), "{device}");
+        }
+        for c in ['<', '>', '"', '|', '?', '*'] {
+            assert_eq!(check(&format!("a/b{c}d")), Err(WindowsNameError::Character(c)));
+        }
+        for name in ["console/auxiliary/com10.txt", "COM", ".con", " begins", "nul-and-void"] {
+            assert_eq!(check(name), Ok(()), "{name}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fs::Metadata;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use unicode_normalization::UnicodeNormalization;
 use walkdir::WalkDir;
 
 use super::build::Build;
@@ -12,7 +13,10 @@ use super::freshness::applications_of;
 use super::{Error, Result};
 use crate::lock::program;
 use crate::manifest::Application;
-use crate::model::{Entry, Family, Kind, Name, Tree, TreeBuilder, TreePath};
+use crate::model::{
+    Entry, Family, FoldedPath, Kind, Name, Tree, TreeBuilder, TreePath, check_windows_path,
+    real_path,
+};
 use crate::store::Staging;
 
 impl Build<'_> {
@@ -48,12 +52,13 @@ fn import(
         path: path.to_path_buf(),
         reason,
     };
-    let top = directory.canonicalize().map_err(|error| failed(directory, plain(&error)))?;
+    let top = real_path(directory).map_err(|error| failed(directory, plain(&error)))?;
     if !top.is_dir() {
         return Err(failed(directory, "it is no directory".to_owned()));
     }
-    let store = store.canonicalize().unwrap_or_else(|_| store.to_path_buf());
+    let store = real_path(store).unwrap_or_else(|_| store.to_path_buf());
     let (own, mut builder) = (top.join(".drystone"), TreeBuilder::default());
+    let mut names = WindowsNames::default();
     let walk = WalkDir::new(&top).min_depth(1).follow_links(true).sort_by_file_name();
     let walk = walk.into_iter().filter_entry(|entry| entry.path() != store && entry.path() != own);
     for entry in walk {
@@ -63,6 +68,9 @@ fn import(
         let inside = tree_path(&top, path).map_err(|reason| failed(path, reason))?;
         if entry.path_is_symlink() && !stays_inside(&top, path) {
             return Err(failed(path, "the link leads out of the directory".to_owned()));
+        }
+        if family == Family::Windows {
+            names.take(&inside).map_err(|reason| failed(path, reason))?;
         }
         let metadata = entry.metadata().map_err(|error| failed(path, error.to_string()))?;
         let entry = if metadata.is_dir() {
@@ -78,6 +86,22 @@ fn import(
         builder.add(entry).map_err(|error| failed(path, error.to_string()))?;
     }
     builder.finish().map_err(|error| failed(directory, error.to_string()))
+}
+
+/// The names of a directory that is to lie on Windows, as Windows, or the eye, takes them for one.
+#[derive(Default)]
+struct WindowsNames(BTreeMap<FoldedPath, TreePath>);
+
+impl WindowsNames {
+    /// Takes in the path of a file or directory, or says why it cannot be there.
+    fn take(&mut self, path: &TreePath) -> Result<(), String> {
+        check_windows_path(path).map_err(|error| format!("on Windows it cannot be: it {error}"))?;
+        let normal: String = path.as_str().nfc().collect();
+        match self.0.insert(FoldedPath::new(&normal), path.clone()) {
+            Some(other) => Err(format!("on Windows it has the same name as \"{other}\"")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Why a directory could not be walked on, without its path, which the error has already.
@@ -112,7 +136,7 @@ fn tree_path(top: &Path, path: &Path) -> Result<TreePath, String> {
 }
 
 fn stays_inside(top: &Path, link: &Path) -> bool {
-    link.canonicalize().is_ok_and(|target: PathBuf| target.starts_with(top))
+    real_path(link).is_ok_and(|target: PathBuf| target.starts_with(top))
 }
 
 #[cfg(unix)]

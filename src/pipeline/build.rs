@@ -14,7 +14,7 @@ use super::fetch::section;
 use super::freshness::fresh_lock;
 use super::hosts::locate_hosts;
 use super::origins::{IN_THE_STORE, Origins};
-use super::plans::Planned;
+use super::plans::{Planned, store_units, too_long_in};
 use super::project::{MANIFEST, Project, choose_platform};
 use super::registration::register_lock;
 use super::repair::repair;
@@ -22,7 +22,7 @@ use super::selection::select;
 use super::unpacking::{Part, Unpacked, unpack_all};
 use super::{Error, Result, Settings};
 use crate::catalogue::Catalogue;
-use crate::compose::{Composed, PackageIdentity, realised_root_units, require_path_budget};
+use crate::compose::{Composed, PackageIdentity, require_path_budget};
 use crate::disk;
 use crate::generation::{self, Generation, NewGeneration, Recorded};
 use crate::host::machine_facts;
@@ -262,9 +262,9 @@ impl Build<'_> {
         for text in &composed.texts {
             staging.add(&text.content, false)?;
         }
-        let store = self.store.root().as_os_str().to_string_lossy().encode_utf16().count();
-        let units = realised_root_units(store, &self.environment.name);
-        require_path_budget(&composed.tree, self.platform, units)?;
+        let units = store_units(self.store);
+        let too_long = too_long_in(self.environment, &composed.tree, self.platform, units);
+        require_path_budget(too_long)?;
         let files = self.import_files(&staging)?;
         let trees: Vec<&Tree> =
             unpacked.trees.values().chain([&composed.tree]).chain(files.values()).collect();

@@ -8,7 +8,7 @@ use crate::catalogue::Catalogue;
 use crate::host::{ComponentSearch, SearchRoot, locate};
 use crate::lock::LockedPlatform;
 use crate::manifest::{HostDescription, HostRoot};
-use crate::model::{Name, Platform, Progress};
+use crate::model::{Name, Platform, Progress, machine_path};
 
 /// The root of each host component that was found. One that is missing is said, and is an error
 /// only when something that needs it is started: an environment may be built for another machine.
@@ -34,7 +34,7 @@ pub(super) fn locate_hosts(
     }
     for name in section.hosts.keys() {
         if let Some(directory) = chosen.get(name) {
-            let root = std::path::absolute(directory)
+            let root = machine_path(directory)
                 .map_err(|source| Error::Directory { path: directory.clone(), source })?;
             found.insert(name.clone(), root.display().to_string());
             continue;

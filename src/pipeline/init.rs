@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::project::MANIFEST;
 use super::{Error, Result, Settings};
 use crate::manifest;
+use crate::model::machine_path;
 
 /// What `init` did.
 #[derive(Debug, Serialize)]
@@ -23,7 +24,7 @@ pub fn init(settings: &Settings) -> Result<InitReport> {
         let path = path.to_path_buf();
         move |source| Error::Directory { path, source }
     };
-    let directory = std::path::absolute(directory).map_err(failed(directory))?;
+    let directory = machine_path(directory).map_err(failed(directory))?;
     std::fs::create_dir_all(&directory).map_err(failed(&directory))?;
     let path = directory.join(MANIFEST);
     let mut file = match std::fs::File::create_new(&path) {

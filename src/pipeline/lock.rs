@@ -5,11 +5,12 @@ use serde::Serialize;
 use super::archives::{Archives, Wanted};
 use super::composing::compose_packages;
 use super::freshness::{applications_of, disagreements};
+use super::plans::Planning;
 use super::project::Project;
 use super::unpacking::{Part, unpack_all};
 use super::{Error, Result, Settings};
 use crate::catalogue::Catalogue;
-use crate::compose::{NOMINAL_ROOT_UNITS, realised_root_units, require_path_budget};
+use crate::compose::NOMINAL_ROOT_UNITS;
 use crate::lock::{self, Ingredients, Lock, RecordedHashes, Saved, missing_hashes};
 use crate::manifest::{Environment, Manifest};
 use crate::model::{Name, Progress, Sha256Digest};
@@ -223,8 +224,15 @@ impl Locking<'_> {
             let packages: Vec<_> = section.packages.values().collect();
             let composed =
                 compose_packages(environment, lock, platform, &packages, &unpacked.trees)?;
-            let units = realised_root_units(NOMINAL_ROOT_UNITS, &environment.name);
-            require_path_budget(&composed.tree, platform, units)?;
+            let planning = Planning {
+                store: &store,
+                manifest: self.manifest,
+                environment,
+                platform,
+                section,
+                packages: &packages,
+            };
+            planning.check_lengths(&composed.tree, NOMINAL_ROOT_UNITS)?;
         }
         lock.record_trees(&unpacked.trees.iter().map(|(key, tree)| (*key, tree.id())).collect());
         Ok(())

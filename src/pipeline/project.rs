@@ -8,7 +8,7 @@ use crate::disk;
 use crate::generation::Generations;
 use crate::lock::{self, Lock};
 use crate::manifest::{self, Environment, Manifest};
-use crate::model::{Name, Platform, Progress, nearest};
+use crate::model::{Name, Platform, Progress, machine_path, nearest};
 use crate::store::{Locate, ProjectId, Store, StoreOptions, project_id};
 
 /// The file that a person writes.
@@ -41,7 +41,7 @@ impl<'a> Project<'a> {
     /// The project that the settings name, or the nearest from the current directory upwards.
     pub fn find(settings: &'a Settings) -> Result<Self> {
         let absolute = |path: &Path| {
-            std::path::absolute(path)
+            machine_path(path)
                 .map_err(|source| Error::Directory { path: path.to_path_buf(), source })
         };
         if let Some(named) = &settings.project {

@@ -8,12 +8,14 @@ use serde::Serialize;
 
 use super::current::{Current, current};
 use super::origins::Origins;
+use super::plans::{store_units, too_long_for};
 use super::project::{Project, known_names};
 use super::repair::repair_changed;
 use super::{Error, Result, Settings};
+use crate::compose::require_path_budget;
 use crate::generation::{Generation, Generations};
 use crate::manifest::Application;
-use crate::model::{Name, Progress, Vanished};
+use crate::model::{Family, Name, Progress, Vanished};
 use crate::runtime::{self, Keep, Plan};
 use crate::store::{Store, roots_text};
 
@@ -49,6 +51,10 @@ pub fn run(
     let project = Project::find(settings)?;
     let store = project.store(progress)?;
     let (current, plan) = planned(&project, &store, &request.application, progress)?;
+    if Family::current() == Family::Windows {
+        // The store may have been moved since it was built.
+        require_path_budget(too_long_for(&plan, store_units(&store)))?;
+    }
     let keep = match (&request.keep, request.discard) {
         (Some(name), _) => Keep::Named(name.clone()),
         (None, true) => Keep::Discard,

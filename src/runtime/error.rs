@@ -217,18 +217,41 @@ pub enum RuntimeError {
     },
     /// Windows starts nothing whose path is longer.
     #[error(
-        "\"{}\" has {length} UTF-16 units; Windows starts no program with more than 259",
+        "\"{}\" has {units} UTF-16 units; Windows starts no program with more than {limit}",
         path.display()
     )]
     #[diagnostic(
         code(drystone::runtime::path_too_long),
-        help("put the store at a shorter path: --store or DRYSTONE_STORE")
+        help(
+            "if it lies in the store, put the store at a shorter path (--store or DRYSTONE_STORE) and build again; else move the program"
+        )
     )]
-    PathTooLong {
+    ProgramTooLong {
         /// The path.
         path: PathBuf,
         /// Its length.
-        length: usize,
+        units: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// Windows starts nothing in a directory whose path is longer.
+    #[error(
+        "the directory to start in, \"{}\", has {units} UTF-16 units; Windows starts no program in one with more than {limit}",
+        path.display()
+    )]
+    #[diagnostic(
+        code(drystone::runtime::directory_too_long),
+        help(
+            "run it from a directory with a shorter path (--project names the project from anywhere), or write cwd \"app\" in the application"
+        )
+    )]
+    DirectoryTooLong {
+        /// The path.
+        path: PathBuf,
+        /// Its length.
+        units: usize,
+        /// How many there may be.
+        limit: usize,
     },
     /// A directory to search libraries in whose path a search path cannot hold.
     #[error("\"{}\" holds \"{separator}\", which separates the directories of {variable}", path.display())]

@@ -16,11 +16,9 @@ use std::path::{Path, PathBuf};
 use super::environment_variables::ProcessEnvironment;
 use super::error::{Context, Result, RuntimeError};
 use super::lease::Lease;
+use crate::compose::{Started, too_long_to_start};
 use super::presence::not_started;
 pub(super) use system::Watch;
-
-/// The longest path of a program that Windows starts, in UTF-16 units.
-const LONGEST_PROGRAM: usize = 259;
 
 /// A program to be started.
 #[derive(Debug, Clone)]
@@ -46,7 +44,7 @@ pub fn execute(command: &Command) -> Result<i32> {
 /// Starts a program with the streams of this process and waits for it.
 pub(super) fn start(command: &Command, lease: Option<&Lease>, watch: &Watch) -> Result<i32> {
     let path = &command.program;
-    check_length(path)?;
+    check_lengths(command)?;
     let mut child = std::process::Command::new(path);
     child.args(&command.arguments).env_clear().envs(command.environment.iter());
     if let Some(directory) = &command.directory {
@@ -59,10 +57,22 @@ pub(super) fn start(command: &Command, lease: Option<&Lease>, watch: &Watch) -> 
     watch.wait(child).context("wait for", path)
 }
 
-fn check_length(path: &Path) -> Result<()> {
-    let length = path.to_string_lossy().encode_utf16().count();
-    if cfg!(windows) && length > LONGEST_PROGRAM {
-        return Err(RuntimeError::PathTooLong { path: path.to_owned(), length });
+/// Windows starts no program with a longer path, and none in a directory with a longer path. What it
+/// says then would name neither.
+fn check_lengths(command: &Command) -> Result<()> {
+    if cfg!(not(windows)) {
+        return Ok(());
+    }
+    let path = &command.program;
+    if let Some((units, limit)) = too_long_to_start(path, Started::Program) {
+        return Err(RuntimeError::ProgramTooLong { path: path.clone(), units, limit });
+    }
+    let directory = match &command.directory {
+        Some(directory) => directory.clone(),
+        None => std::env::current_dir().context("find", Path::new("."))?,
+    };
+    if let Some((units, limit)) = too_long_to_start(&directory, Started::Directory) {
+        return Err(RuntimeError::DirectoryTooLong { path: directory, units, limit });
     }
     Ok(())
 }

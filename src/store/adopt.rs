@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::disk;
-use crate::model::{Progress, TreeId};
+use crate::model::{Progress, TreeId, machine_path};
 
 use super::Store;
 use super::error::{At, Result, StoreError};
@@ -43,7 +43,7 @@ impl Store {
         options: &StoreOptions,
         progress: &dyn Progress,
     ) -> Result<(Self, AdoptReport)> {
-        let root = std::path::absolute(root).at("find", root)?;
+        let root = machine_path(root).at("find", root)?;
         let layout = Layout::new(root.clone());
         refuse_what_is_no_store(&layout)?;
         discard_locks(&layout)?;

@@ -5,6 +5,9 @@
 
 use std::path::Path;
 
+#[cfg(windows)]
+use crate::model::long_form;
+
 use super::error::{Result, StoreError};
 
 /// Refuses a file system where a store is not safe. The directory must exist.
@@ -50,12 +53,12 @@ const fn unsafe_kind(number: u32) -> Option<(&'static str, &'static str)> {
 #[cfg(windows)]
 pub(super) fn check(directory: &Path) -> Result<()> {
     use super::error::At;
-    let name = name_of_file_system(directory).at("ask for the file system of", directory)?;
-    let found = match name.to_ascii_uppercase().as_str() {
+    let volume = Volume::of(directory).at("ask for the file system of", directory)?;
+    let found = match volume.file_system.to_ascii_uppercase().as_str() {
         "FAT" | "FAT12" | "FAT16" | "FAT32" => Some(("FAT", FAT)),
         "EXFAT" => Some(("exFAT", FAT)),
         "NFS" => Some(("NFS", NETWORK)),
-        _ if is_share(directory) => Some(("a network share", NETWORK)),
+        _ if volume.is_remote => Some(("a network share", NETWORK)),
         _ => None,
     };
     match found {
@@ -66,49 +69,60 @@ pub(super) fn check(directory: &Path) -> Result<()> {
     }
 }
 
+/// What Windows says of a volume.
 #[cfg(windows)]
-fn is_share(directory: &Path) -> bool {
-    use std::path::{Component, Prefix};
-    let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_path_buf());
-    matches!(
-        absolute.components().next(),
-        Some(Component::Prefix(prefix)) if matches!(prefix.kind(), Prefix::UNC(..) | Prefix::VerbatimUNC(..))
-    )
+struct Volume {
+    /// `NTFS`, `ReFS`, `exFAT`, …
+    file_system: String,
+    /// Whether it lies on another machine: a share, by its name or by a letter.
+    is_remote: bool,
 }
 
 #[cfg(windows)]
-fn name_of_file_system(directory: &Path) -> std::io::Result<String> {
-    use std::io::Error;
-    use std::os::windows::ffi::OsStrExt;
-    use windows_sys::Win32::Storage::FileSystem::{GetVolumeInformationW, GetVolumePathNameW};
-    let path: Vec<u16> =
-        std::path::absolute(directory)?.as_os_str().encode_wide().chain([0]).collect();
-    let mut volume = vec![0u16; path.len().max(300)];
-    let length = u32::try_from(volume.len()).unwrap_or(u32::MAX);
-    // SAFETY: the path ends with a zero unit; the buffer is writable for the length that is passed.
-    if unsafe { GetVolumePathNameW(path.as_ptr(), volume.as_mut_ptr(), length) } == 0 {
-        return Err(Error::last_os_error());
+impl Volume {
+    fn of(directory: &Path) -> std::io::Result<Self> {
+        use std::io::Error;
+        use std::os::windows::ffi::OsStrExt;
+        use windows_sys::Win32::Storage::FileSystem::{
+            GetDriveTypeW, GetVolumeInformationW, GetVolumePathNameW,
+        };
+        // winbase.h: what GetDriveTypeW says of a share that has a letter.
+        const DRIVE_REMOTE: u32 = 4;
+        // The long form: these functions take no more than 260 units without it.
+        let long = long_form(&std::path::absolute(directory)?);
+        let path: Vec<u16> = long.as_os_str().encode_wide().chain([0]).collect();
+        let mut volume = vec![0u16; path.len().max(300)];
+        let length = u32::try_from(volume.len()).unwrap_or(u32::MAX);
+        // SAFETY: the path ends with a zero unit; the buffer is writable for the length passed.
+        if unsafe { GetVolumePathNameW(path.as_ptr(), volume.as_mut_ptr(), length) } == 0 {
+            return Err(Error::last_os_error());
+        }
+        let mut name = [0u16; 64];
+        // SAFETY: the volume's path ends with a zero unit (above), the name's buffer is writable
+        // for 64 units, and pointers to what is not asked for may be null.
+        let told = unsafe {
+            GetVolumeInformationW(
+                volume.as_ptr(),
+                std::ptr::null_mut(),
+                0,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+                name.as_mut_ptr(),
+                64,
+            )
+        };
+        if told == 0 {
+            return Err(Error::last_os_error());
+        }
+        // SAFETY: the volume's path ends with a zero unit.
+        let kind = unsafe { GetDriveTypeW(volume.as_ptr()) };
+        let end = name.iter().position(|unit| *unit == 0).unwrap_or(name.len());
+        Ok(Self {
+            file_system: String::from_utf16_lossy(&name[..end]),
+            is_remote: kind == DRIVE_REMOTE || long.to_string_lossy().starts_with(r"\\?\UNC\"),
+        })
     }
-    let mut name = [0u16; 64];
-    // SAFETY: the volume's path ends with a zero unit (above), the name's buffer is writable for 64
-    // units, and pointers to what is not asked for may be null.
-    let told = unsafe {
-        GetVolumeInformationW(
-            volume.as_ptr(),
-            std::ptr::null_mut(),
-            0,
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-            std::ptr::null_mut(),
-            name.as_mut_ptr(),
-            64,
-        )
-    };
-    if told == 0 {
-        return Err(Error::last_os_error());
-    }
-    let end = name.iter().position(|unit| *unit == 0).unwrap_or(name.len());
-    Ok(String::from_utf16_lossy(&name[..end]))
 }
 
 /// Nothing is known of the file systems here.

@@ -5,7 +5,6 @@
 //! came with a clone is in nobody's list and is ignored, with one line.
 
 use std::ffi::OsString;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,7 @@ use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
 
 use crate::disk;
-use crate::model::NoProgress;
+use crate::model::{NoProgress, machine_path, real_path};
 
 use super::error::{At, Result, StoreError};
 use super::format::Format;
@@ -57,7 +56,7 @@ impl Locate {
     pub fn find(&self) -> Result<Location> {
         let named = self.option.clone().or_else(|| self.variable.clone().map(PathBuf::from));
         if let Some(path) = named {
-            let path = std::path::absolute(&path).at("find", &path)?;
+            let path = machine_path(&path).at("find", &path)?;
             return Ok(Location { path, note: None });
         }
         let data = match &self.data {
@@ -86,6 +85,11 @@ pub fn user_data() -> Result<PathBuf> {
         .map_err(|error| StoreError::NoHome { reason: error.to_string() })?;
     // The data directory of Windows roams between machines; its cache directory is the local one.
     let base = if cfg!(windows) { strategy.cache_dir() } else { strategy.data_dir() };
+    if !base.is_absolute() {
+        // Each directory would get a store of its own.
+        let reason = format!("LOCALAPPDATA is \"{}\", which is not absolute", base.display());
+        return Err(StoreError::NoHome { reason });
+    }
     Ok(base.join("drystone"))
 }
 
@@ -96,7 +100,7 @@ pub fn register(path: &Path, store_id: &str) -> Result<()> {
 
 /// The same with another data directory.
 pub fn register_in(data: &Path, path: &Path, store_id: &str) -> Result<()> {
-    let path = fs::canonicalize(path).at("find", path)?;
+    let path = real_path(path).at("find", path)?;
     disk::make_directories(data)?;
     let lock = data.join("stores.lock");
     let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the list of stores", &NoProgress)?;
@@ -147,7 +151,7 @@ fn read(data: &Path) -> Result<List> {
 
 /// Whether the store at this path is the one that this user made or adopted there.
 fn is_registered(data: &Path, path: &Path) -> Result<bool> {
-    let canonical = fs::canonicalize(path).at("find", path)?;
+    let canonical = real_path(path).at("find", path)?;
     let text = exact_text(&canonical);
     let Some(registered) = read(data)?.stores.into_iter().find(|store| store.path == text) else {
         return Ok(false);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk;
-use crate::model::NoProgress;
+use crate::model::{NoProgress, machine_path};
 
 use super::barrier::Barrier;
 use super::error::{At, Result, StoreError};
@@ -51,7 +51,7 @@ impl Store {
     pub fn open(root: &Path, options: &StoreOptions) -> Result<Self> {
         // Absolute, because the program may change its directory, and without links, so that
         // expanded plans name it in one way.
-        let root = std::path::absolute(root).at("find", root)?;
+        let root = machine_path(root).at("find", root)?;
         if let Some(store) = Self::open_existing(&root, options)? {
             return Ok(store);
         }
@@ -64,7 +64,7 @@ impl Store {
 
     /// Opens the store at this directory if there is one.
     pub fn open_existing(root: &Path, options: &StoreOptions) -> Result<Option<Self>> {
-        let layout = Layout::new(std::path::absolute(root).at("find", root)?);
+        let layout = Layout::new(machine_path(root).at("find", root)?);
         let Some(format) = Format::read(&layout)? else { return Ok(None) };
         Self::assemble(layout, format, options).map(Some)
     }

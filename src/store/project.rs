@@ -3,14 +3,13 @@
 //! The file holds a random id and the directory it was made for, and is never committed. A copy of
 //! the project found elsewhere gets an id of its own; a project that was moved keeps its id.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::disk;
-use crate::model::NoProgress;
+use crate::model::{NoProgress, real_path};
 
 use super::error::{At, Result, StoreError};
 use super::layout::{KEPT_OUT_OF_GIT, is_base32, random_id, refuse_link};
@@ -42,7 +41,7 @@ struct Text {
 /// The id of the project whose manifest lies in this directory; made when there is none. Safe when
 /// two processes ask first at the same time.
 pub fn project_id(manifest_dir: &Path) -> Result<ProjectId> {
-    let directory = fs::canonicalize(manifest_dir).at("find", manifest_dir)?;
+    let directory = real_path(manifest_dir).at("find", manifest_dir)?;
     let here = exact_text(&directory);
     if let Some((id, recorded)) = read(&directory)?
         && recorded == here
@@ -134,6 +133,8 @@ pub(super) fn exact_path(text: &str) -> std::path::PathBuf {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::fs;
+
     use super::*;
     use std::os::unix::fs::symlink;
 

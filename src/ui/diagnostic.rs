@@ -6,13 +6,18 @@ use textwrap::{WordSeparator, WordSplitter};
 
 use crate::model::VanishedFile;
 
+use super::terminal::{draws_in_unicode, takes_sequences};
+
 /// Makes every diagnostic print as this program prints them: at most 100 columns, links off,
 /// colours only on a terminal that did not refuse them. Lines break at spaces alone, so that a URL or
 /// a path can be copied.
 pub fn install_diagnostics() {
     let installed = miette::set_hook(Box::new(|_| {
         if is_plain() {
-            let theme = GraphicalTheme::unicode_nocolor();
+            let theme = match draws_in_unicode() {
+                true => GraphicalTheme::unicode_nocolor(),
+                false => GraphicalTheme::none(),
+            };
             return Box::new(
                 GraphicalReportHandler::new_themed(theme)
                     .with_width(100)
@@ -31,8 +36,7 @@ pub fn install_diagnostics() {
 
 /// Whether diagnostics are printed without colours.
 pub(super) fn is_plain() -> bool {
-    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-        || !std::io::IsTerminal::is_terminal(&std::io::stderr())
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || !takes_sequences()
 }
 
 /// An error in JSON: `{ "error": … }`, its causes from the outermost to the innermost.

@@ -8,6 +8,7 @@ mod harmless;
 mod output;
 mod progress;
 mod table;
+mod terminal;
 
 pub use diagnostic::install_diagnostics;
 pub use output::Output;

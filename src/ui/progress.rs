@@ -1,6 +1,6 @@
 //! Progress bars on stderr: only on a terminal, only for what takes longer than half a second.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::harmless::harmless;
+use super::terminal::takes_sequences;
 use crate::model::{NoProgress, Progress, Task};
 
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -19,10 +20,10 @@ pub struct TerminalProgress {
 }
 
 impl TerminalProgress {
-    /// Draws bars on stderr if it is a terminal and a person reads the answer; says notes unless
+    /// Draws bars on stderr if it is a terminal that can and a person reads the answer; says notes unless
     /// `quiet` is asked for.
     pub fn new(quiet: bool, json: bool) -> Self {
-        let draws = !quiet && !json && std::io::stderr().is_terminal();
+        let draws = !quiet && !json && takes_sequences();
         Self { bars: draws.then(MultiProgress::new), quiet }
     }
 }
