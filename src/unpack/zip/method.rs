@@ -2,8 +2,8 @@
 
 use std::io::{self, BufRead, Cursor, Read};
 
-use flate2::{Decompress, FlushDecompress, Status};
 use liblzma::stream::{Error as XzError, Stream};
+use zlib_rs::{Inflate, InflateFlush, Status};
 
 use super::super::bounds::MAX_WINDOW;
 use super::super::error::Problem;
@@ -17,6 +17,8 @@ const BZIP2: u16 = 12;
 const LZMA: u16 = 14;
 const ZSTD: u16 = 93;
 const XZ: u16 = 95;
+/// The window of deflate: 32 KiB.
+const WINDOW_BITS: u8 = 15;
 /// What liblzma needs beside the window.
 const XZ_OVERHEAD: u64 = 1 << 20;
 
@@ -24,11 +26,11 @@ const XZ_OVERHEAD: u64 = 1 << 20;
 type Take<'a> = dyn FnMut(&[u8]) -> Result<(), Problem> + 'a;
 
 /// A deflate decoder that is used again for every entry.
-pub(super) struct Deflate(Decompress);
+pub(super) struct Deflate(Inflate);
 
 impl Deflate {
     pub(super) fn new() -> Self {
-        Self(Decompress::new(false))
+        Self(Inflate::new(false, WINDOW_BITS))
     }
 
     fn run(
@@ -44,8 +46,9 @@ impl Deflate {
             let last = input.is_empty();
             let (read, written) = (self.0.total_in(), self.0.total_out());
             let status =
-                self.0.decompress(input, output, FlushDecompress::None).map_err(|error| {
-                    let reason = format!("the deflate data is wrong: {error}");
+                self.0.decompress(input, output, InflateFlush::NoFlush).map_err(|error| {
+                    let reason = self.0.error_message().unwrap_or_else(|| error.as_str());
+                    let reason = format!("the deflate data is wrong: {reason}");
                     Problem::Damaged { entry: Some(name.to_owned()), reason }
                 })?;
             // Both are at most the lengths of the buffers.
