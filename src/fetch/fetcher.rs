@@ -8,7 +8,7 @@ use super::exchange::Web;
 use super::local::{CopyFailed, copy_verified, take_file};
 use super::options::FetchOptions;
 use super::partial::Partial;
-use super::request::{Fetched, Place, Request};
+use super::request::{Fetched, Place, Request, Whole};
 use super::trouble::Trouble;
 use crate::manifest::SourceUrl;
 use crate::model::Progress;
@@ -26,18 +26,20 @@ impl Fetcher {
         Self { options, web: OnceLock::new() }
     }
 
-    /// Fetches one archive into its place. After `Ok` the place's partial file is complete,
+    /// Fetches one archive into its place, and tells `whole` when all of it is here. After `Ok` the place's partial file is complete,
     /// verified and closed. After an error it holds what can be continued.
     pub fn fetch(
         &self,
         request: &Request,
         place: &Place,
+        whole: Whole<'_>,
         progress: &dyn Progress,
     ) -> Result<Fetched, FetchError> {
         if request.urls.is_empty() {
             return Err(FetchError::NoSource { label: request.label.to_owned() });
         }
         if let Some(fetched) = self.complete_already(request, place, progress)? {
+            tell(whole, request, place)?;
             return Ok(fetched);
         }
         let mut attempts = Vec::new();
@@ -45,7 +47,7 @@ impl Fetcher {
             if self.options.cancelled() {
                 return Err(FetchError::Cancelled { label: request.label.to_owned() });
             }
-            match self.try_source(source, request, place, progress)? {
+            match self.try_source(source, request, place, whole, progress)? {
                 Ok(fetched) => return Ok(Fetched { url: Some(source.clone()), ..fetched }),
                 Err(attempt) => {
                     if attempts.len() + 1 < request.urls.len() {
@@ -110,13 +112,14 @@ impl Fetcher {
         source: &SourceUrl,
         request: &Request,
         place: &Place,
+        whole: Whole<'_>,
         progress: &dyn Progress,
     ) -> Result<Result<Fetched, Attempt>, FetchError> {
         let given_up = |trouble, tries| Ok(Err(Attempt { url: source.text(), tries, trouble }));
         let url = match source {
             SourceUrl::File(path) => {
                 let path = request.directory.join(path);
-                return match copy_verified(&path, request, place, &self.options, progress) {
+                return match copy_verified(&path, request, place, &self.options, whole, progress) {
                     Ok(fetched) => Ok(Ok(fetched)),
                     Err(CopyFailed::Source(trouble)) => given_up(trouble, 1),
                     Err(CopyFailed::Fatal(error)) => Err(error),
@@ -130,6 +133,7 @@ impl Fetcher {
         if partial.length() > 0 && request.sha256 == Some(partial.sha256()) {
             let fetched = Fetched { sha256: partial.sha256(), size: partial.length(), url: None };
             partial.finish()?;
+            tell(whole, request, place)?;
             return Ok(Ok(fetched));
         }
         // The whole length and yet the wrong hash: there is nothing to continue.
@@ -142,6 +146,7 @@ impl Fetcher {
                 let fetched =
                     Fetched { sha256: partial.sha256(), size: partial.length(), url: None };
                 partial.finish()?;
+                tell(whole, request, place)?;
                 Ok(Ok(fetched))
             }
             Err(failed) => given_up(failed.trouble, failed.tries),
@@ -156,4 +161,13 @@ impl Fetcher {
         let web = Web::new(&self.options)?;
         Ok(self.web.get_or_init(|| web))
     }
+}
+
+/// Tells of a partial file that is complete.
+fn tell(whole: Whole<'_>, request: &Request, place: &Place) -> Result<(), FetchError> {
+    let path = &place.partial;
+    let file = std::fs::File::open(path)
+        .map_err(|error| FetchError::disk(request.label, "open", path, error))?;
+    whole(file);
+    Ok(())
 }

@@ -1,7 +1,8 @@
 //! Files that are on this machine already: `file:` sources, and files brought by hand.
 //!
 //! A copy is made beside the partial file and takes its place only when it is the right one, so
-//! that a wrong file never costs what was downloaded before.
+//! that a wrong file never costs what was downloaded before. The copy is what is hashed: it is ours,
+//! and nobody changes it between the proof and its use.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -11,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::FetchError;
 use super::options::FetchOptions;
-use super::request::{Fetched, Place, Request};
+use super::request::{Fetched, Place, Request, Whole};
 use super::sniff::{Content, HEAD};
 use super::trouble::{Mismatch, Trouble};
 use crate::model::{Progress, Sha256Digest, Task};
@@ -24,8 +25,8 @@ pub(super) enum CopyFailed {
     Fatal(FetchError),
 }
 
-/// Takes a file brought by hand into the place, if hash and size are those of the request; hashed
-/// while it is copied. A wrong file changes nothing.
+/// Takes a file brought by hand into the place, if hash and size are those of the request. A wrong
+/// file changes nothing.
 pub fn take_file(
     from: &Path,
     request: &Request,
@@ -33,7 +34,7 @@ pub fn take_file(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Fetched, FetchError> {
-    copy_verified(from, request, place, options, progress).map_err(|failed| match failed {
+    copy_verified(from, request, place, options, &|_| {}, progress).map_err(|failed| match failed {
         CopyFailed::Fatal(error) => error,
         CopyFailed::Source(trouble) => FetchError::WrongFile {
             label: request.label.to_owned(),
@@ -84,12 +85,13 @@ pub fn check_file(
     })
 }
 
-/// Copies a file into the place while hashing it, and checks it.
+/// Copies a file into the place and checks it. `whole` is given the copy before that.
 pub(super) fn copy_verified(
     from: &Path,
     request: &Request,
     place: &Place,
     options: &FetchOptions,
+    whole: Whole<'_>,
     progress: &dyn Progress,
 ) -> Result<Fetched, CopyFailed> {
     let source = open(from).map_err(CopyFailed::Source)?;
@@ -100,8 +102,13 @@ pub(super) fn copy_verified(
         return Err(CopyFailed::Source(Trouble::Size { expected, got: there, came }));
     }
     let task = progress.start(&format!("copy {}", request.label), Some(there));
-    let copied = copying.copy(source, &*task).and_then(|fetched| copying.check(fetched));
     let aside = &place.aside;
+    let copied = copying
+        .copy(source, &*task)
+        .and_then(|()| File::open(aside).map_err(|error| copying.disk("open", aside, error)))
+        .map(whole)
+        .and_then(|()| copying.hash())
+        .and_then(|fetched| copying.check(fetched));
     match copied {
         Ok(fetched) => {
             fs::rename(aside, &place.partial)
@@ -125,26 +132,41 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    fn copy(&self, mut source: File, task: &dyn Task) -> Result<Fetched, CopyFailed> {
+    fn copy(&self, mut source: File, task: &dyn Task) -> Result<(), CopyFailed> {
         let aside = &self.place.aside;
         let mut copy = File::create(aside).map_err(|error| self.disk("create", aside, error))?;
-        let mut hasher = Sha256::new();
-        let mut size = 0;
         let mut buffer = vec![0; 256 * 1024];
         while let Some(count) =
             read_some(&mut source, &mut buffer).map_err(|error| self.unreadable(&error))?
         {
-            if self.options.cancelled() {
-                let label = self.request.label.to_owned();
-                return Err(CopyFailed::Fatal(FetchError::Cancelled { label }));
-            }
+            self.stop_if_cancelled()?;
             copy.write_all(&buffer[..count]).map_err(|error| self.disk("write", aside, error))?;
-            hasher.update(&buffer[..count]);
-            size += count as u64;
             task.advance(count as u64);
         }
-        let sha256 = Sha256Digest::from_bytes(hasher.finalize().into());
-        Ok(Fetched { sha256, size, url: None })
+        Ok(())
+    }
+
+    /// Hashes the copy.
+    fn hash(&self) -> Result<Fetched, CopyFailed> {
+        let aside = &self.place.aside;
+        let read = |error| self.disk("read", aside, error);
+        let mut copy = File::open(aside).map_err(read)?;
+        let mut hasher = Sha256::new();
+        let mut size = 0;
+        let mut buffer = vec![0; 256 * 1024];
+        while let Some(count) = read_some(&mut copy, &mut buffer).map_err(read)? {
+            self.stop_if_cancelled()?;
+            hasher.update(&buffer[..count]);
+            size += count as u64;
+        }
+        Ok(Fetched { sha256: Sha256Digest::from_bytes(hasher.finalize().into()), size, url: None })
+    }
+
+    fn stop_if_cancelled(&self) -> Result<(), CopyFailed> {
+        if !self.options.cancelled() {
+            return Ok(());
+        }
+        Err(CopyFailed::Fatal(FetchError::Cancelled { label: self.request.label.to_owned() }))
     }
 
     fn check(&self, fetched: Fetched) -> Result<Fetched, CopyFailed> {

@@ -27,6 +27,6 @@ pub use fetcher::Fetcher;
 pub use local::{check_file, hash_file, take_file};
 pub use options::{Credentials, FetchOptions, ProxyChoice};
 pub use parallel::Opened;
-pub use request::{Fetched, Place, Request};
+pub use request::{Fetched, Place, Request, Whole};
 pub use sniff::Content;
 pub use trouble::{Mismatch, TlsProblem, Trouble};

@@ -1,5 +1,6 @@
 //! What is asked of this room, where it goes, and what comes back.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::manifest::SourceUrl;
@@ -43,3 +44,8 @@ pub struct Fetched {
     /// or from a path on this machine.
     pub url: Option<SourceUrl>,
 }
+
+/// Is given a file of its own for reading as soon as all bytes of an archive are here, before they
+/// are proven: who begins to work with them must drop what came of it unless fetching ends well and
+/// no other file was given meanwhile, as happens when the next mirror is tried.
+pub type Whole<'a> = &'a (dyn Fn(File) + Sync);

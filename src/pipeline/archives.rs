@@ -1,10 +1,11 @@
 //! Archives: those the store has are taken, the others fetched, several at a time.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::project::Project;
 use super::{Error, Result};
-use crate::fetch::{FetchError, FetchOptions, Fetcher, Opened, Place, Request, check_file};
+use crate::fetch::{FetchError, FetchOptions, Fetched, Fetcher, Opened, Place, Request, Whole, check_file};
 use crate::lock::LockedPackage;
 use crate::manifest::SourceUrl;
 use crate::model::{Name, Progress, Sha256Digest, Version};
@@ -70,16 +71,29 @@ impl<'a> Archives<'a> {
 
     /// Brings all of them; the results are in their order.
     pub fn bring(&self, wanted: &[Wanted<'_>], progress: &dyn Progress) -> Result<Vec<Brought>> {
+        self.bring_and_tell(wanted, |_, _| {}, progress)
+    }
+
+    /// The same, and tells of each as soon as all of it is here, before it is proven to be the right
+    /// one: see [`Whole`](crate::fetch::Whole).
+    pub fn bring_and_tell(
+        &self,
+        wanted: &[Wanted<'_>],
+        whole: impl Fn(usize, File) + Sync,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Brought>> {
         let labels: Vec<String> = wanted.iter().map(Wanted::label).collect();
         let requests: Vec<Request<'_>> =
             wanted.iter().zip(&labels).map(|(one, label)| self.request(one, label)).collect();
-        let open = |at: usize| self.open(&wanted[at], progress);
-        let finish = |_, place: DownloadPlace<'_>, fetched: crate::fetch::Fetched| {
+        let open = |at: usize| self.open(&wanted[at], &|file| whole(at, file), progress);
+        let finish = |_, place: DownloadPlace<'_>, fetched: Fetched| {
             let from = fetched.url.as_ref().map(SourceUrl::text);
             let path = place.finish(&fetched.sha256)?;
             Ok(Brought { path, sha256: fetched.sha256, size: fetched.size, from })
         };
-        self.fetcher.fetch_all(&requests, open, finish, progress).map_err(Error::one_or_several)
+        self.fetcher
+            .fetch_all(&requests, open, finish, &whole, progress)
+            .map_err(Error::one_or_several)
     }
 
     /// Takes a file that a person brought.
@@ -90,7 +104,7 @@ impl<'a> Archives<'a> {
         progress: &dyn Progress,
     ) -> Result<Brought> {
         let label = wanted.label();
-        match self.open(wanted, progress)? {
+        match self.open(wanted, &|_| {}, progress)? {
             Opened::Here(here) => Ok(here),
             Opened::Place(place, files) => {
                 let request = self.request(wanted, &label);
@@ -116,13 +130,14 @@ impl<'a> Archives<'a> {
     fn open(
         &self,
         wanted: &Wanted<'_>,
+        whole: Whole<'_>,
         progress: &dyn Progress,
     ) -> Result<Opened<DownloadPlace<'a>, Brought>> {
-        if let Some(here) = self.here(wanted, progress)? {
+        if let Some(here) = self.here(wanted, whole, progress)? {
             return Ok(Opened::Here(here));
         }
         let place = self.store.download(&wanted.key(), progress)?;
-        if let Some(here) = self.here(wanted, progress)? {
+        if let Some(here) = self.here(wanted, whole, progress)? {
             return Ok(Opened::Here(here));
         }
         if let Some(sha256) = wanted.sha256
@@ -141,9 +156,17 @@ impl<'a> Archives<'a> {
 
     /// An archive that is in the store, if it still has its hash: a disk may have spoiled it since it
     /// came, and a tar archive would not notice.
-    fn here(&self, wanted: &Wanted<'_>, progress: &dyn Progress) -> Result<Option<Brought>> {
+    fn here(
+        &self,
+        wanted: &Wanted<'_>,
+        whole: Whole<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Option<Brought>> {
         let Some(sha256) = wanted.sha256 else { return Ok(None) };
         let Some(path) = self.store.archive(&sha256)? else { return Ok(None) };
+        if let Ok(file) = File::open(&path) {
+            whole(file);
+        }
         match check_file(&path, &sha256, None, progress) {
             Ok(size) => Ok(Some(Brought { path, sha256, size, from: None })),
             Err(FetchError::WrongFile { .. }) => Ok(None),

@@ -25,7 +25,7 @@ use crate::generation::{self, Generation, NewGeneration, Recorded};
 use crate::host::machine_facts;
 use crate::lock::{self, Lock, LockedPackage, LockedPlatform};
 use crate::manifest::{Environment, Manifest};
-use crate::model::{Family, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath};
+use crate::model::{Family, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath, UnpackKey};
 use crate::store::{Realised, Root, Store, StoreError, VerifyOptions};
 
 /// What to build.
@@ -131,7 +131,7 @@ pub(super) struct Build<'a> {
 
 /// What a build put into the store.
 struct Made {
-    unpacked: Unpacked,
+    packages: BTreeMap<UnpackKey, Tree>,
     composed: Composed,
     planned: Planned,
     realised: Option<Realised>,
@@ -162,17 +162,17 @@ impl Build<'_> {
     /// Stages everything, commits it by one barrier, and realises it by a second one.
     fn make(&self, progress: &dyn Progress) -> Result<Made> {
         let archives = Archives::new(self.project, self.store);
-        let staging = self.store.stage()?;
         let parts: Vec<Part<'_>> =
             self.packages.iter().map(|&package| (self.platform, package)).collect();
         let rules = self.lock.unpack_rules;
-        let mut unpacked = unpack_all(self.store, &archives, &staging, &parts, rules, progress)?;
+        let Unpacked { trees: packages, records, staging, locks } =
+            unpack_all(self.store, &archives, &parts, rules, progress)?;
         let composed = compose_packages(
             self.environment,
             self.lock,
             self.platform,
             &self.packages,
-            &unpacked.trees,
+            &packages,
         )?;
         for warning in &composed.warnings {
             progress.note(&warning.to_string());
@@ -185,9 +185,9 @@ impl Build<'_> {
         require_path_budget(&composed.tree, self.platform, units)?;
         let files = self.import_files(&staging)?;
         let trees: Vec<&Tree> =
-            unpacked.trees.values().chain([&composed.tree]).chain(files.values()).collect();
-        let committed = staging.commit(&trees, &unpacked.records)?;
-        unpacked.locks.clear();
+            packages.values().chain([&composed.tree]).chain(files.values()).collect();
+        let committed = staging.commit(&trees, &records)?;
+        drop(locks);
         let planned = self.plan_applications(&composed.tree, &files, progress)?;
         let mut barrier = committed.barrier;
         let realised = if self.is_foreign() {
@@ -198,7 +198,7 @@ impl Build<'_> {
             Some(realised)
         };
         let new_bytes = committed.new_bytes;
-        Ok(Made { unpacked, composed, planned, realised, new_bytes, barrier })
+        Ok(Made { packages, composed, planned, realised, new_bytes, barrier })
     }
 
     /// Puts right what the store has lost: from the archives in it, or fetched again by the lock.
@@ -272,7 +272,7 @@ impl Build<'_> {
 
     fn identities(&self, made: &Made) -> BTreeMap<Name, PackageIdentity> {
         let identity = |package: &&LockedPackage| {
-            let tree = made.unpacked.trees.get(&package.unpack_key)?.id();
+            let tree = made.packages.get(&package.unpack_key)?.id();
             let identity =
                 PackageIdentity { version: package.version.clone(), node: package.id, tree };
             Some((package.name.clone(), identity))
@@ -286,7 +286,7 @@ impl Build<'_> {
         roots.extend(made.realised.iter().map(|realised| Root::Realised(realised.name.clone())));
         for package in &self.packages {
             roots.push(Root::Unpacked(package.unpack_key));
-            let tree = made.unpacked.trees.get(&package.unpack_key);
+            let tree = made.packages.get(&package.unpack_key);
             roots.extend(tree.map(|tree| Root::Tree(tree.id())));
         }
         roots.extend(made.planned.trees.iter().copied().map(Root::Tree));

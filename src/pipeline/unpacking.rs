@@ -1,25 +1,32 @@
 //! Packages' archives become trees: those the store has are taken, the others unpacked.
+//!
+//! Unpacking begins as soon as all bytes of the archives are here, while they are still being hashed
+//! and written to the disk. What came out of it counts only when they turned out to be the right
+//! ones; otherwise it is dropped with its staging, and unpacked again from those that are.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs::File;
+use std::sync::mpsc::{Receiver, channel};
 
 use rayon::prelude::*;
 
-use super::archives::{Archives, Wanted};
+use super::archives::{Archives, Brought, Wanted};
 use super::{Error, Result};
 use crate::lock::LockedPackage;
 use crate::model::{Family, Platform, Progress, Tree, UnpackKey};
 use crate::store::{Staging, Store, UnpackRecord, WorkLock};
-use crate::unpack::unpack;
+use crate::unpack::{Problem, UnpackError, unpack_opened};
 
 /// What is to be unpacked: a package of the lock, on a platform.
 pub(super) type Part<'l> = (Platform, &'l LockedPackage);
 
 /// The trees of a selection by unpack key, and the records of what was unpacked for them: staged,
 /// not yet committed.
-pub(super) struct Unpacked {
+pub(super) struct Unpacked<'s> {
     pub trees: BTreeMap<UnpackKey, Tree>,
     pub records: Vec<UnpackRecord>,
+    /// What was unpacked, and room for what belongs to it.
+    pub staging: Staging<'s>,
     /// They keep others from unpacking the same: to be dropped after the commit, and before any
     /// lock that stands above them is taken.
     pub locks: Vec<WorkLock>,
@@ -27,14 +34,13 @@ pub(super) struct Unpacked {
 
 /// Makes sure of the tree of each part. Archives are fetched before any lock is taken: no lock is
 /// held across the network.
-pub(super) fn unpack_all(
-    store: &Store,
+pub(super) fn unpack_all<'s>(
+    store: &'s Store,
     archives: &Archives<'_>,
-    staging: &Staging<'_>,
     parts: &[Part<'_>],
     rules: u32,
     progress: &dyn Progress,
-) -> Result<Unpacked> {
+) -> Result<Unpacked<'s>> {
     let mut trees = BTreeMap::new();
     let mut missing: BTreeMap<UnpackKey, Part<'_>> = BTreeMap::new();
     for &(platform, package) in parts {
@@ -47,58 +53,122 @@ pub(super) fn unpack_all(
             }
         }
     }
-    let wanted: Vec<Wanted<'_>> =
-        missing.values().map(|(_, package)| Wanted::of(package)).collect();
-    let brought = archives.bring(&wanted, progress)?;
-
-    // Locks are taken in the order of the keys, so that two builds cannot wait for each other.
-    let mut locks = Vec::new();
-    let mut work: Vec<(Part<'_>, PathBuf)> = Vec::new();
-    for ((key, part), archive) in missing.into_iter().zip(brought) {
-        locks.push(store.work(&format!("unpack-{}", key.hex()), progress)?);
-        match store.unpacked(&key)? {
-            Some(tree) => {
-                trees.insert(key, tree);
-            }
-            None => work.push((part, archive.path)),
-        }
-    }
-    let unpacked: Vec<(UnpackRecord, Tree)> = work
-        .par_iter()
-        .map(|((platform, package), archive)| {
-            unpack_one(staging, archive, package, platform.family(), rules, progress)
-        })
-        .collect::<Result<_>>()?;
-    let mut records = Vec::new();
-    for (record, tree) in unpacked {
-        trees.insert(record.key, tree);
-        records.push(record);
-    }
+    let missing: Vec<Part<'_>> = missing.into_values().collect();
+    let unpacking = Unpacking { store, archives, parts: &missing, rules, progress };
+    let mut unpacked = unpacking.run()?;
+    unpacked.trees.append(&mut trees);
     for (_, package) in parts {
-        check_contents(package, &trees)?;
+        check_contents(package, &unpacked.trees)?;
     }
-    Ok(Unpacked { trees, records, locks })
+    Ok(unpacked)
 }
 
-fn unpack_one(
-    staging: &Staging<'_>,
-    archive: &std::path::Path,
-    package: &LockedPackage,
-    family: Family,
+/// The unpacking of what the store does not have.
+struct Unpacking<'a, 's> {
+    store: &'s Store,
+    archives: &'a Archives<'a>,
+    /// In the order of their keys.
+    parts: &'a [Part<'a>],
     rules: u32,
-    progress: &dyn Progress,
-) -> Result<(UnpackRecord, Tree)> {
-    let label = format!("{} {}", package.name, package.version);
-    let tree = unpack(archive, &label, &package.options, family, staging, progress)?;
-    let record = UnpackRecord {
-        key: package.unpack_key,
-        source: package.sha256,
-        options: package.options.clone(),
-        rules,
-        family,
-        tree: tree.id(),
-    };
-    Ok((record, tree))
+    progress: &'a dyn Progress,
+}
+
+impl<'s> Unpacking<'_, 's> {
+    /// Brings the archives and unpacks them meanwhile.
+    fn run(&self) -> Result<Unpacked<'s>> {
+        let wanted: Vec<Wanted<'_>> =
+            self.parts.iter().map(|(_, package)| Wanted::of(package)).collect();
+        if wanted.is_empty() {
+            return self.unpack(Vec::new());
+        }
+        let (teller, told) = channel();
+        std::thread::scope(|scope| {
+            let bringing = scope.spawn(|| {
+                let teller = teller; // Dropped at the end: whoever waits for more learns of it.
+                // Nobody listens any more when unpacking has failed already.
+                let whole = |at, file| drop(teller.send((at, file)));
+                self.archives.bring_and_tell(&wanted, whole, self.progress)
+            });
+            let unpacked = self.wait_for_all(&told).map(|files| self.unpack(files));
+            // What is wrong with an archive itself says more than what came of unpacking it.
+            let brought =
+                bringing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            match unpacked {
+                Some(unpacked) if told.try_recv().is_err() => unpacked,
+                other => {
+                    drop(other); // What it staged, and its locks.
+                    self.unpack(brought.iter().map(open).collect::<Result<_>>()?)
+                }
+            }
+        })
+    }
+
+    /// One file for each part; none when bringing ended before.
+    fn wait_for_all(&self, told: &Receiver<(usize, File)>) -> Option<Vec<File>> {
+        let mut files: Vec<Option<File>> = self.parts.iter().map(|_| None).collect();
+        while files.iter().any(Option::is_none) {
+            let (at, file) = told.recv().ok()?;
+            files[at] = Some(file);
+        }
+        files.into_iter().collect()
+    }
+
+    fn unpack(&self, archives: Vec<File>) -> Result<Unpacked<'s>> {
+        let staging = self.store.stage()?;
+        let mut trees = BTreeMap::new();
+        // Locks are taken in the order of the keys, so that two builds cannot wait for each other.
+        let mut locks = Vec::new();
+        let mut work: Vec<(Part<'_>, File)> = Vec::new();
+        for (&part, archive) in self.parts.iter().zip(archives) {
+            let key = part.1.unpack_key;
+            locks.push(self.store.work(&format!("unpack-{}", key.hex()), self.progress)?);
+            match self.store.unpacked(&key)? {
+                Some(tree) => {
+                    trees.insert(key, tree);
+                }
+                None => work.push((part, archive)),
+            }
+        }
+        let unpacked: Vec<(UnpackRecord, Tree)> = work
+            .into_par_iter()
+            .map(|(part, archive)| self.unpack_one(&staging, archive, part))
+            .collect::<Result<_>>()?;
+        let mut records = Vec::new();
+        for (record, tree) in unpacked {
+            trees.insert(record.key, tree);
+            records.push(record);
+        }
+        Ok(Unpacked { trees, records, staging, locks })
+    }
+
+    fn unpack_one(
+        &self,
+        staging: &Staging<'_>,
+        archive: File,
+        (platform, package): Part<'_>,
+    ) -> Result<(UnpackRecord, Tree)> {
+        let label = format!("{} {}", package.name, package.version);
+        let family: Family = platform.family();
+        let tree =
+            unpack_opened(archive, &label, &package.options, family, staging, self.progress)?;
+        let record = UnpackRecord {
+            key: package.unpack_key,
+            source: package.sha256,
+            options: package.options.clone(),
+            rules: self.rules,
+            family,
+            tree: tree.id(),
+        };
+        Ok((record, tree))
+    }
+}
+
+fn open(brought: &Brought) -> Result<File> {
+    let path = brought.path.clone();
+    File::open(&path).map_err(|source| {
+        let problem = Box::new(Problem::Open { path, source });
+        UnpackError { archive: brought.sha256.to_string(), problem }.into()
+    })
 }
 
 /// In a lock with contents every package must unpack to what the lock says.

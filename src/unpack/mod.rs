@@ -55,21 +55,34 @@ pub fn unpack(
     sink: &dyn Sink,
     progress: &dyn Progress,
 ) -> Result<Tree, UnpackError> {
+    let failed = |problem| UnpackError { archive: label.to_owned(), problem: Box::new(problem) };
+    let file = File::open(archive)
+        .map_err(|source| failed(Problem::Open { path: archive.to_owned(), source }))?;
+    unpack_opened(file, label, options, family, sink, progress)
+}
+
+/// The same for an archive that is open, and whose name may change meanwhile.
+pub fn unpack_opened(
+    archive: File,
+    label: &str,
+    options: &UnpackOptions,
+    family: Family,
+    sink: &dyn Sink,
+    progress: &dyn Progress,
+) -> Result<Tree, UnpackError> {
     unpack_file(archive, label, options, family, sink, progress)
         .map_err(|problem| UnpackError { archive: label.to_owned(), problem: Box::new(problem) })
 }
 
 fn unpack_file(
-    archive: &Path,
+    file: File,
     label: &str,
     options: &UnpackOptions,
     family: Family,
     sink: &dyn Sink,
     progress: &dyn Progress,
 ) -> Result<Tree, Problem> {
-    let unreadable = |source| Problem::Open { path: archive.to_owned(), source };
-    let file = File::open(archive).map_err(unreadable)?;
-    let length = file.metadata().map_err(unreadable)?.len();
+    let length = file.metadata().map_err(|source| Problem::Read { source })?.len();
     let format = format::decide(&file, length, options)?;
     let job = Job {
         file,
