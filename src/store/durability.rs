@@ -106,7 +106,11 @@ pub(super) fn create_new(path: &Path, mode: u32) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, mode);
     let file = options.open(path)?;
-    set_mode(&file, mode)?;
+    // The umask rarely takes a bit of it: looking costs less than setting.
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::mode(&file.metadata()?) & 0o7777 != mode {
+        set_mode(&file, mode)?;
+    }
     Ok(file)
 }
 
@@ -136,7 +140,10 @@ pub(super) fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Most directories are there: they are made only after the first failure.
-fn with_parent<T>(path: &Path, mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+pub(super) fn with_parent<T>(
+    path: &Path,
+    mut work: impl FnMut() -> io::Result<T>,
+) -> io::Result<T> {
     match work() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if let Some(parent) = path.parent() {
