@@ -25,7 +25,9 @@ use crate::generation::{self, Generation, NewGeneration, Recorded};
 use crate::host::machine_facts;
 use crate::lock::{self, Lock, LockedPackage, LockedPlatform};
 use crate::manifest::{Environment, Manifest};
-use crate::model::{Family, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath, UnpackKey};
+use crate::model::{
+    Family, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath, UnpackKey,
+};
 use crate::store::{Realised, Root, Store, StoreError, VerifyOptions};
 
 /// What to build.
@@ -151,7 +153,8 @@ impl Build<'_> {
             }
             made => made?,
         };
-        register_lock(self.project, self.store, &self.environment.name, self.section, progress)?;
+        let name = &self.environment.name;
+        register_lock(self.project, self.store, name, self.section, &made.packages, progress)?;
         let (generation, new) = match self.record(&made, hosts, progress)? {
             Recorded::Made(generation) => (generation, true),
             Recorded::AlreadyBuilt(generation) => (generation, false),
