@@ -5,17 +5,21 @@
 //! and nobody changes it between the proof and its use.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use super::arriving::Arriving;
 use super::error::FetchError;
 use super::options::FetchOptions;
-use super::request::{Fetched, Place, Request, Whole};
+use super::request::{Ahead, Fetched, Place, Request};
 use super::sniff::{Content, HEAD};
 use super::trouble::{Mismatch, Trouble};
 use crate::model::{Progress, Sha256Digest, Task};
+
+/// How much of the end is copied first: the directory of a zip archive of some 50,000 entries.
+const END: u64 = 4 << 20;
 
 /// What copying a local file comes to, if not to the right file.
 pub(super) enum CopyFailed {
@@ -85,13 +89,13 @@ pub fn check_file(
     })
 }
 
-/// Copies a file into the place and checks it. `whole` is given the copy before that.
+/// Copies a file into the place and checks it. `ahead` is given the copy when it begins.
 pub(super) fn copy_verified(
     from: &Path,
     request: &Request,
     place: &Place,
     options: &FetchOptions,
-    whole: Whole<'_>,
+    ahead: Ahead<'_>,
     progress: &dyn Progress,
 ) -> Result<Fetched, CopyFailed> {
     let source = open(from).map_err(CopyFailed::Source)?;
@@ -104,9 +108,7 @@ pub(super) fn copy_verified(
     let task = progress.start(&format!("copy {}", request.label), Some(there));
     let aside = &place.aside;
     let copied = copying
-        .copy(source, &*task)
-        .and_then(|()| File::open(aside).map_err(|error| copying.disk("open", aside, error)))
-        .map(whole)
+        .copy(source, there, ahead, &*task)
         .and_then(|()| copying.hash())
         .and_then(|fetched| copying.check(fetched));
     match copied {
@@ -132,16 +134,45 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    fn copy(&self, mut source: File, task: &dyn Task) -> Result<(), CopyFailed> {
+    /// Copies the end first: there the directory of a zip archive is, which unpacking begins with.
+    fn copy(
+        &self,
+        mut source: File,
+        length: u64,
+        ahead: Ahead<'_>,
+        task: &dyn Task,
+    ) -> Result<(), CopyFailed> {
         let aside = &self.place.aside;
-        let mut copy = File::create(aside).map_err(|error| self.disk("create", aside, error))?;
-        let mut buffer = vec![0; 256 * 1024];
-        while let Some(count) =
-            read_some(&mut source, &mut buffer).map_err(|error| self.unreadable(&error))?
-        {
-            self.stop_if_cancelled()?;
-            copy.write_all(&buffer[..count]).map_err(|error| self.disk("write", aside, error))?;
-            task.advance(count as u64);
+        let failed = |error| self.disk("write", aside, error);
+        let mut copy = File::create(aside).map_err(failed)?;
+        let (archive, teller) = Arriving::new(File::open(aside).map_err(failed)?, length);
+        ahead(archive);
+        let end = length - length.min(END);
+        for (start, stop) in [(end, length), (0, end)] {
+            source.seek(SeekFrom::Start(start)).map_err(|error| self.unreadable(&error))?;
+            copy.seek(SeekFrom::Start(start)).map_err(failed)?;
+            let mut part = (&source).take(stop - start);
+            let mut buffer = vec![0; 256 * 1024];
+            let mut at = start;
+            while let Some(count) =
+                read_some(&mut part, &mut buffer).map_err(|error| self.unreadable(&error))?
+            {
+                self.stop_if_cancelled()?;
+                copy.write_all(&buffer[..count]).map_err(failed)?;
+                at += count as u64;
+                task.advance(count as u64);
+                if start == 0 {
+                    teller.beginning(at);
+                }
+            }
+            if at < stop {
+                let came = look(self.from).map_err(|error| self.unreadable(&error))?;
+                let trouble = Trouble::Size { expected: length, got: at, came };
+                return Err(CopyFailed::Source(trouble)); // It became shorter meanwhile.
+            }
+            if start > 0 {
+                teller.end(start);
+            }
         }
         Ok(())
     }
@@ -228,7 +259,7 @@ fn look(path: &Path) -> io::Result<Content> {
 }
 
 /// Reads into the buffer; none at the end.
-fn read_some(file: &mut File, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+fn read_some(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     loop {
         match file.read(buffer) {
             Ok(0) => return Ok(None),

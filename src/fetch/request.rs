@@ -1,8 +1,8 @@
 //! What is asked of this room, where it goes, and what comes back.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use super::arriving::Arriving;
 use crate::manifest::SourceUrl;
 use crate::model::Sha256Digest;
 
@@ -45,7 +45,8 @@ pub struct Fetched {
     pub url: Option<SourceUrl>,
 }
 
-/// Is given a file of its own for reading as soon as all bytes of an archive are here, before they
-/// are proven: who begins to work with them must drop what came of it unless fetching ends well and
-/// no other file was given meanwhile, as happens when the next mirror is tried.
-pub type Whole<'a> = &'a (dyn Fn(File) + Sync);
+/// Is given an archive before it is proven, so that work with it can begin: a file of this machine
+/// when copying it begins, another when all of it is here. Whatever came of that work must be
+/// dropped unless fetching ends well and no other archive was given meanwhile, as happens when the
+/// next mirror is tried.
+pub type Ahead<'a> = &'a (dyn Fn(Arriving) + Sync);

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::project::Project;
 use super::{Error, Result};
-use crate::fetch::{FetchError, FetchOptions, Fetched, Fetcher, Opened, Place, Request, Whole, check_file};
+use crate::fetch::{
+    Ahead, Arriving, FetchError, FetchOptions, Fetched, Fetcher, Opened, Place, Request, check_file,
+};
 use crate::lock::LockedPackage;
 use crate::manifest::SourceUrl;
 use crate::model::{Name, Progress, Sha256Digest, Version};
@@ -71,28 +73,27 @@ impl<'a> Archives<'a> {
 
     /// Brings all of them; the results are in their order.
     pub fn bring(&self, wanted: &[Wanted<'_>], progress: &dyn Progress) -> Result<Vec<Brought>> {
-        self.bring_and_tell(wanted, |_, _| {}, progress)
+        self.bring_ahead(wanted, |_, _| {}, progress)
     }
 
-    /// The same, and tells of each as soon as all of it is here, before it is proven to be the right
-    /// one: see [`Whole`](crate::fetch::Whole).
-    pub fn bring_and_tell(
+    /// The same, and gives each to `ahead` before it is proven to be the right one: see [`Ahead`].
+    pub fn bring_ahead(
         &self,
         wanted: &[Wanted<'_>],
-        whole: impl Fn(usize, File) + Sync,
+        ahead: impl Fn(usize, Arriving) + Sync,
         progress: &dyn Progress,
     ) -> Result<Vec<Brought>> {
         let labels: Vec<String> = wanted.iter().map(Wanted::label).collect();
         let requests: Vec<Request<'_>> =
             wanted.iter().zip(&labels).map(|(one, label)| self.request(one, label)).collect();
-        let open = |at: usize| self.open(&wanted[at], &|file| whole(at, file), progress);
+        let open = |at: usize| self.open(&wanted[at], &|archive| ahead(at, archive), progress);
         let finish = |_, place: DownloadPlace<'_>, fetched: Fetched| {
             let from = fetched.url.as_ref().map(SourceUrl::text);
             let path = place.finish(&fetched.sha256)?;
             Ok(Brought { path, sha256: fetched.sha256, size: fetched.size, from })
         };
         self.fetcher
-            .fetch_all(&requests, open, finish, &whole, progress)
+            .fetch_all(&requests, open, finish, &ahead, progress)
             .map_err(Error::one_or_several)
     }
 
@@ -130,14 +131,14 @@ impl<'a> Archives<'a> {
     fn open(
         &self,
         wanted: &Wanted<'_>,
-        whole: Whole<'_>,
+        ahead: Ahead<'_>,
         progress: &dyn Progress,
     ) -> Result<Opened<DownloadPlace<'a>, Brought>> {
-        if let Some(here) = self.here(wanted, whole, progress)? {
+        if let Some(here) = self.here(wanted, ahead, progress)? {
             return Ok(Opened::Here(here));
         }
         let place = self.store.download(&wanted.key(), progress)?;
-        if let Some(here) = self.here(wanted, whole, progress)? {
+        if let Some(here) = self.here(wanted, ahead, progress)? {
             return Ok(Opened::Here(here));
         }
         if let Some(sha256) = wanted.sha256
@@ -159,13 +160,13 @@ impl<'a> Archives<'a> {
     fn here(
         &self,
         wanted: &Wanted<'_>,
-        whole: Whole<'_>,
+        ahead: Ahead<'_>,
         progress: &dyn Progress,
     ) -> Result<Option<Brought>> {
         let Some(sha256) = wanted.sha256 else { return Ok(None) };
         let Some(path) = self.store.archive(&sha256)? else { return Ok(None) };
-        if let Ok(file) = File::open(&path) {
-            whole(file);
+        if let Ok(archive) = File::open(&path).and_then(Arriving::whole) {
+            ahead(archive);
         }
         match check_file(&path, &sha256, None, progress) {
             Ok(size) => Ok(Some(Brought { path, sha256, size, from: None })),

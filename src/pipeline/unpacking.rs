@@ -1,8 +1,8 @@
 //! Packages' archives become trees: those the store has are taken, the others unpacked.
 //!
-//! Unpacking begins as soon as all bytes of the archives are here, while they are still being hashed
-//! and written to the disk. What came out of it counts only when they turned out to be the right
-//! ones; otherwise it is dropped with its staging, and unpacked again from those that are.
+//! Unpacking begins while the archives are still being copied, hashed and written to the disk; what
+//! comes from the network is waited for. What came out of it counts only when they turned out to be
+//! the right ones; otherwise it is dropped with its staging, and unpacked again from those that are.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,10 +12,11 @@ use rayon::prelude::*;
 
 use super::archives::{Archives, Brought, Wanted};
 use super::{Error, Result};
+use crate::fetch::Arriving;
 use crate::lock::LockedPackage;
 use crate::model::{Family, Platform, Progress, Tree, UnpackKey};
 use crate::store::{Staging, Store, UnpackRecord, WorkLock};
-use crate::unpack::{Problem, UnpackError, unpack_opened};
+use crate::unpack::{Problem, UnpackError, unpack_arriving};
 
 /// What is to be unpacked: a package of the lock, on a platform.
 pub(super) type Part<'l> = (Platform, &'l LockedPackage);
@@ -86,10 +87,10 @@ impl<'s> Unpacking<'_, 's> {
             let bringing = scope.spawn(|| {
                 let teller = teller; // Dropped at the end: whoever waits for more learns of it.
                 // Nobody listens any more when unpacking has failed already.
-                let whole = |at, file| drop(teller.send((at, file)));
-                self.archives.bring_and_tell(&wanted, whole, self.progress)
+                let ahead = |at, archive| drop(teller.send((at, archive)));
+                self.archives.bring_ahead(&wanted, ahead, self.progress)
             });
-            let unpacked = self.wait_for_all(&told).map(|files| self.unpack(files));
+            let unpacked = self.wait_for_all(&told).map(|archives| self.unpack(archives));
             // What is wrong with an archive itself says more than what came of unpacking it.
             let brought =
                 bringing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -103,22 +104,22 @@ impl<'s> Unpacking<'_, 's> {
         })
     }
 
-    /// One file for each part; none when bringing ended before.
-    fn wait_for_all(&self, told: &Receiver<(usize, File)>) -> Option<Vec<File>> {
-        let mut files: Vec<Option<File>> = self.parts.iter().map(|_| None).collect();
-        while files.iter().any(Option::is_none) {
-            let (at, file) = told.recv().ok()?;
-            files[at] = Some(file);
+    /// One archive for each part; none when bringing ended before.
+    fn wait_for_all(&self, told: &Receiver<(usize, Arriving)>) -> Option<Vec<Arriving>> {
+        let mut archives: Vec<Option<Arriving>> = self.parts.iter().map(|_| None).collect();
+        while archives.iter().any(Option::is_none) {
+            let (at, archive) = told.recv().ok()?;
+            archives[at] = Some(archive);
         }
-        files.into_iter().collect()
+        archives.into_iter().collect()
     }
 
-    fn unpack(&self, archives: Vec<File>) -> Result<Unpacked<'s>> {
+    fn unpack(&self, archives: Vec<Arriving>) -> Result<Unpacked<'s>> {
         let staging = self.store.stage()?;
         let mut trees = BTreeMap::new();
         // Locks are taken in the order of the keys, so that two builds cannot wait for each other.
         let mut locks = Vec::new();
-        let mut work: Vec<(Part<'_>, File)> = Vec::new();
+        let mut work: Vec<(Part<'_>, Arriving)> = Vec::new();
         for (&part, archive) in self.parts.iter().zip(archives) {
             let key = part.1.unpack_key;
             locks.push(self.store.work(&format!("unpack-{}", key.hex()), self.progress)?);
@@ -144,13 +145,13 @@ impl<'s> Unpacking<'_, 's> {
     fn unpack_one(
         &self,
         staging: &Staging<'_>,
-        archive: File,
+        archive: Arriving,
         (platform, package): Part<'_>,
     ) -> Result<(UnpackRecord, Tree)> {
         let label = format!("{} {}", package.name, package.version);
         let family: Family = platform.family();
         let tree =
-            unpack_opened(archive, &label, &package.options, family, staging, self.progress)?;
+            unpack_arriving(archive, &label, &package.options, family, staging, self.progress)?;
         let record = UnpackRecord {
             key: package.unpack_key,
             source: package.sha256,
@@ -163,9 +164,9 @@ impl<'s> Unpacking<'_, 's> {
     }
 }
 
-fn open(brought: &Brought) -> Result<File> {
+fn open(brought: &Brought) -> Result<Arriving> {
     let path = brought.path.clone();
-    File::open(&path).map_err(|source| {
+    File::open(&path).and_then(Arriving::whole).map_err(|source| {
         let problem = Box::new(Problem::Open { path, source });
         UnpackError { archive: brought.sha256.to_string(), problem }.into()
     })

@@ -26,14 +26,14 @@ use std::path::Path;
 pub use error::{Problem, UnpackError};
 pub use sink::{BlobWriter, Sink};
 
+use crate::fetch::Arriving;
 use crate::model::{ArchiveFormat, Family, Progress, Task, Tree, UnpackOptions};
 use assembly::Assembly;
 use bounds::Bounds;
 
 /// What every part of one unpacking shares.
 struct Job<'a> {
-    file: File,
-    length: u64,
+    archive: Arriving,
     options: &'a UnpackOptions,
     family: Family,
     sink: &'a dyn Sink,
@@ -56,14 +56,15 @@ pub fn unpack(
     progress: &dyn Progress,
 ) -> Result<Tree, UnpackError> {
     let failed = |problem| UnpackError { archive: label.to_owned(), problem: Box::new(problem) };
-    let file = File::open(archive)
+    let archive = File::open(archive)
+        .and_then(Arriving::whole)
         .map_err(|source| failed(Problem::Open { path: archive.to_owned(), source }))?;
-    unpack_opened(file, label, options, family, sink, progress)
+    unpack_arriving(archive, label, options, family, sink, progress)
 }
 
-/// The same for an archive that is open, and whose name may change meanwhile.
-pub fn unpack_opened(
-    archive: File,
+/// The same for an archive that may still be coming, and need not be proven yet.
+pub fn unpack_arriving(
+    archive: Arriving,
     label: &str,
     options: &UnpackOptions,
     family: Family,
@@ -75,18 +76,17 @@ pub fn unpack_opened(
 }
 
 fn unpack_file(
-    file: File,
+    archive: Arriving,
     label: &str,
     options: &UnpackOptions,
     family: Family,
     sink: &dyn Sink,
     progress: &dyn Progress,
 ) -> Result<Tree, Problem> {
-    let length = file.metadata().map_err(|source| Problem::Read { source })?.len();
-    let format = format::decide(&file, length, options)?;
+    let length = archive.length();
+    let format = format::decide(&archive, options)?;
     let job = Job {
-        file,
-        length,
+        archive,
         options,
         family,
         sink,
