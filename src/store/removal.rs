@@ -4,9 +4,14 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use rayon::prelude::*;
+
 use super::Store;
 use super::error::{At, Result};
 use super::retry;
+
+/// Directories that one thread removes without asking others for help.
+const FEW: usize = 4;
 
 /// Removes a file, a link or a whole directory. What is gone already is no error.
 pub(super) fn remove_tree(path: &Path) -> Result<()> {
@@ -37,7 +42,18 @@ fn remove_directory(path: &Path) -> Result<u64> {
     // Read to the end first: some file systems miss entries when names go while they are read.
     let entries: Vec<fs::DirEntry> =
         fs::read_dir(path).and_then(Iterator::collect).at("list", path)?;
-    for entry in entries {
+    let is_directory = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    // Threads in one directory would only wait for each other, and few are not worth any.
+    let (directories, mut alone): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_directory);
+    if directories.len() <= FEW {
+        alone.extend(directories);
+    } else {
+        freed += directories
+            .par_iter()
+            .map(|directory| remove_counting(&directory.path()))
+            .try_reduce(|| 0, |a, b| Ok(a + b))?;
+    }
+    for entry in alone {
         freed += remove_counting(&entry.path())?;
     }
     gone_is_fine(retry::retried(|| fs::remove_dir(path))).at("remove", path)?;
