@@ -85,3 +85,25 @@ fn gc_keeps_what_was_fetched_for_a_lock_and_not_yet_built() {
     sandbox.succeed(&["gc"]);
     assert_eq!(sandbox.json(&["fetch"])["present"], 2);
 }
+
+#[test]
+fn what_came_out_of_a_wrong_archive_is_neither_built_nor_kept() {
+    let sandbox = Sandbox::greeting();
+    sandbox.hello("other-1.0.zip", "wrong");
+    let (other, right) = ("file:archives/other-1.0.zip", "file:archives/hello-1.0.zip");
+    let archive = with_mirrors(&sandbox, other, right);
+    let other = sandbox.path("archives/other-1.0.zip");
+    assert_eq!(std::fs::read(&other).expect("the archive").len(), archive.len());
+    let wrong = blake3::hash(b"wrong\n").to_hex().to_string();
+    for (store, garbage) in [("first", false), ("second", true)] {
+        if garbage {
+            std::fs::write(&other, vec![b'x'; archive.len()]).expect("written");
+        }
+        let store = sandbox.path(store);
+        let built = sandbox.json(&["--store", &store.display().to_string(), "build"]);
+        let directory = std::path::PathBuf::from(built["directory"].as_str().expect("realised"));
+        let text = std::fs::read_to_string(directory.join("hello/greeting.txt")).expect("a file");
+        assert_eq!(text, "plain\n");
+        assert!(!store.join("blobs").join(&wrong[..2]).join(&wrong).exists());
+    }
+}

@@ -267,7 +267,7 @@ fn a_planted_import_is_found() {
     assert_eq!(
         found,
         ["src/lock/model.rs:3: lock may not import store \
-          (it may import: catalogue, manifest, model, resolve)"]
+          (it may import: catalogue, disk, manifest, model, resolve)"]
     );
 }
 

@@ -139,5 +139,4 @@ pub fn remove_file(path: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[path = "held_open_tests.rs"]
 mod tests;

@@ -30,7 +30,7 @@ pub use held_open::{
     hard_link, is_held_open, open, read, read_to_string, remove_file, rename, retried,
     tell_of_waits,
 };
-pub use naming::{rename_new, rename_over};
+pub use naming::{rename_new, rename_over, with_parent};
 pub use protection::{is_protected, open_for_attributes, protect};
 pub use removal::{Removed, make_writable, remove_tree, remove_what_goes};
 #[cfg(test)]

@@ -24,8 +24,8 @@ pub fn rename_over(from: &Path, to: &Path) -> io::Result<()> {
     with_parent(to, || retried_naming(to, || rename_replacing(from, to)))
 }
 
-/// Most directories are there: they are made only after the first failure.
-fn with_parent<T>(path: &Path, mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+/// Runs it, and where a directory is missing makes that and runs it again: most are there.
+pub fn with_parent<T>(path: &Path, mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     match work() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if let Some(parent) = path.parent() {

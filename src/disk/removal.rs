@@ -5,8 +5,13 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use rayon::prelude::*;
+
 use super::held_open::{is_held_open, remove_file, retried};
 use super::{DiskError, failed};
+
+/// Directories that one thread removes without asking others for help.
+const FEW: usize = 4;
 
 /// What a removal came to.
 #[derive(Debug, Default)]
@@ -59,8 +64,27 @@ fn remove_directory(path: &Path, removed: &mut Removed) -> Result<bool, DiskErro
     // Read to the end first: some file systems miss entries when names go while they are read.
     let entries: Vec<fs::DirEntry> =
         fs::read_dir(path).and_then(Iterator::collect).map_err(failed("list", path))?;
+    let is_directory = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    // Threads in one directory would only wait for each other, and few are not worth any.
+    let (directories, mut alone): (Vec<_>, Vec<_>) = entries.into_iter().partition(is_directory);
     let mut is_empty = true;
-    for entry in entries {
+    if directories.len() <= FEW {
+        alone.extend(directories);
+    } else {
+        let each: Vec<(bool, Removed)> = directories
+            .par_iter()
+            .map(|directory| {
+                let mut removed = Removed::default();
+                Ok((remove(&directory.path(), &mut removed)?, removed))
+            })
+            .collect::<Result<_, DiskError>>()?;
+        for (is_gone, of_one) in each {
+            is_empty &= is_gone;
+            removed.freed += of_one.freed;
+            removed.held.extend(of_one.held);
+        }
+    }
+    for entry in alone {
         is_empty &= remove(&entry.path(), removed)?;
     }
     if !is_empty {
@@ -93,5 +117,4 @@ pub fn make_writable(directory: &Path) -> Result<(), DiskError> {
 }
 
 #[cfg(test)]
-#[path = "removal_tests.rs"]
 mod tests;

@@ -16,7 +16,11 @@ pub fn create_new(path: &Path, mode: u32) -> io::Result<File> {
     #[cfg(windows)]
     std::os::windows::fs::OpenOptionsExt::access_mode(&mut options, super::windows::CREATE_ACCESS);
     let file = options.open(path)?;
-    set_mode(&file, mode)?;
+    // The umask rarely takes a bit of it: looking costs less than setting.
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::mode(&file.metadata()?) & 0o7777 != mode {
+        set_mode(&file, mode)?;
+    }
     Ok(file)
 }
 

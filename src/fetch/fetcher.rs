@@ -2,13 +2,14 @@
 
 use std::sync::OnceLock;
 
+use super::arriving::Arriving;
 use super::download::Download;
 use super::error::{Attempt, FetchError};
 use super::exchange::Web;
 use super::local::{CopyFailed, copy_verified, take_file};
 use super::options::FetchOptions;
 use super::partial::Partial;
-use super::request::{Fetched, Place, Request};
+use super::request::{Ahead, Fetched, Place, Request};
 use super::trouble::Trouble;
 use crate::manifest::SourceUrl;
 use crate::model::Progress;
@@ -26,18 +27,21 @@ impl Fetcher {
         Self { options, web: OnceLock::new() }
     }
 
-    /// Fetches one archive into its place. After `Ok` the place's partial file is complete,
-    /// verified and closed. After an error it holds what can be continued.
+    /// Fetches one archive into its place, and lets others begin to work with it. After `Ok` the
+    /// place's partial file is complete, verified and closed. After an error it holds what can be
+    /// continued.
     pub fn fetch(
         &self,
         request: &Request,
         place: &Place,
+        ahead: Ahead<'_>,
         progress: &dyn Progress,
     ) -> Result<Fetched, FetchError> {
         if request.urls.is_empty() {
             return Err(FetchError::NoSource { label: request.label.to_owned() });
         }
         if let Some(fetched) = self.complete_already(request, place, progress)? {
+            tell(ahead, request, place)?;
             return Ok(fetched);
         }
         let mut attempts = Vec::new();
@@ -45,7 +49,7 @@ impl Fetcher {
             if self.options.cancelled() {
                 return Err(FetchError::Cancelled { label: request.label.to_owned() });
             }
-            match self.try_source(source, request, place, progress)? {
+            match self.try_source(source, request, place, ahead, progress)? {
                 Ok(fetched) => return Ok(Fetched { url: Some(source.clone()), ..fetched }),
                 Err(attempt) => {
                     if attempts.len() + 1 < request.urls.len() {
@@ -110,13 +114,14 @@ impl Fetcher {
         source: &SourceUrl,
         request: &Request,
         place: &Place,
+        ahead: Ahead<'_>,
         progress: &dyn Progress,
     ) -> Result<Result<Fetched, Attempt>, FetchError> {
         let given_up = |trouble, tries| Ok(Err(Attempt { url: source.text(), tries, trouble }));
         let url = match source {
             SourceUrl::File(path) => {
                 let path = request.directory.join(path);
-                return match copy_verified(&path, request, place, &self.options, progress) {
+                return match copy_verified(&path, request, place, &self.options, ahead, progress) {
                     Ok(fetched) => Ok(Ok(fetched)),
                     Err(CopyFailed::Source(trouble)) => given_up(trouble, 1),
                     Err(CopyFailed::Fatal(error)) => Err(error),
@@ -130,6 +135,7 @@ impl Fetcher {
         if partial.length() > 0 && request.sha256 == Some(partial.sha256()) {
             let fetched = Fetched { sha256: partial.sha256(), size: partial.length(), url: None };
             partial.finish()?;
+            tell(ahead, request, place)?;
             return Ok(Ok(fetched));
         }
         // The whole length and yet the wrong hash: there is nothing to continue.
@@ -142,6 +148,7 @@ impl Fetcher {
                 let fetched =
                     Fetched { sha256: partial.sha256(), size: partial.length(), url: None };
                 partial.finish()?;
+                tell(ahead, request, place)?;
                 Ok(Ok(fetched))
             }
             Err(failed) => given_up(failed.trouble, failed.tries),
@@ -156,4 +163,13 @@ impl Fetcher {
         let web = Web::new(&self.options)?;
         Ok(self.web.get_or_init(|| web))
     }
+}
+
+/// Hands on a partial file that is complete.
+fn tell(ahead: Ahead<'_>, request: &Request, place: &Place) -> Result<(), FetchError> {
+    let path = &place.partial;
+    let archive = Arriving::whole(path)
+        .map_err(|error| FetchError::disk(request.label, "open", path, error))?;
+    ahead(archive);
+    Ok(())
 }

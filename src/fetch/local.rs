@@ -1,21 +1,26 @@
 //! Files that are on this machine already: `file:` sources, and files brought by hand.
 //!
 //! A copy is made beside the partial file and takes its place only when it is the right one, so
-//! that a wrong file never costs what was downloaded before.
+//! that a wrong file never costs what was downloaded before. The copy is what is hashed: it is ours,
+//! and nobody changes it between the proof and its use.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use super::arriving::Arriving;
 use super::error::FetchError;
 use super::options::FetchOptions;
-use super::request::{Fetched, Place, Request};
+use super::request::{Ahead, Fetched, Place, Request};
 use super::sniff::{Content, HEAD};
 use super::trouble::{Mismatch, Trouble};
 use crate::disk;
 use crate::model::{Fate, Progress, Sha256Digest, Task, Vanished, VanishedFile};
+
+/// How much of the end is copied first: the directory of a zip archive of some 50,000 entries.
+const END: u64 = 4 << 20;
 
 /// What copying a local file comes to, if not to the right file.
 pub(super) enum CopyFailed {
@@ -25,8 +30,8 @@ pub(super) enum CopyFailed {
     Fatal(FetchError),
 }
 
-/// Takes a file brought by hand into the place, if hash and size are those of the request; hashed
-/// while it is copied. A wrong file changes nothing.
+/// Takes a file brought by hand into the place, if hash and size are those of the request. A wrong
+/// file changes nothing.
 pub fn take_file(
     from: &Path,
     request: &Request,
@@ -34,7 +39,7 @@ pub fn take_file(
     options: &FetchOptions,
     progress: &dyn Progress,
 ) -> Result<Fetched, FetchError> {
-    copy_verified(from, request, place, options, progress).map_err(|failed| match failed {
+    copy_verified(from, request, place, options, &|_| {}, progress).map_err(|failed| match failed {
         CopyFailed::Fatal(error) => error,
         CopyFailed::Source(trouble) => FetchError::WrongFile {
             label: request.label.to_owned(),
@@ -85,12 +90,13 @@ pub fn check_file(
     })
 }
 
-/// Copies a file into the place while hashing it, and checks it.
+/// Copies a file into the place and checks it. `ahead` is given the copy when it begins.
 pub(super) fn copy_verified(
     from: &Path,
     request: &Request,
     place: &Place,
     options: &FetchOptions,
+    ahead: Ahead<'_>,
     progress: &dyn Progress,
 ) -> Result<Fetched, CopyFailed> {
     let source = open(from)?;
@@ -101,8 +107,11 @@ pub(super) fn copy_verified(
         return Err(CopyFailed::Source(Trouble::Size { expected, got: there, came }));
     }
     let task = progress.start(&format!("copy {}", request.label), Some(there));
-    let copied = copying.copy(source, &*task).and_then(|fetched| copying.check(fetched));
     let aside = &place.aside;
+    let copied = copying
+        .copy(source, there, ahead, &*task)
+        .and_then(|()| copying.hash())
+        .and_then(|fetched| copying.check(fetched));
     match copied {
         Ok(fetched) => {
             disk::rename(aside, &place.partial).map_err(|error| match error.kind() {
@@ -132,26 +141,70 @@ struct Copying<'a> {
 }
 
 impl Copying<'_> {
-    fn copy(&self, mut source: File, task: &dyn Task) -> Result<Fetched, CopyFailed> {
+    /// Copies the end first: there the directory of a zip archive is, which unpacking begins with.
+    fn copy(
+        &self,
+        mut source: File,
+        length: u64,
+        ahead: Ahead<'_>,
+        task: &dyn Task,
+    ) -> Result<(), CopyFailed> {
         let aside = &self.place.aside;
-        let mut copy = File::create(aside).map_err(|error| self.disk("create", aside, error))?;
+        let failed = |error| self.disk("write", aside, error);
+        let mut copy = File::create(aside).map_err(failed)?;
+        let (archive, teller) = Arriving::coming(aside, length).map_err(failed)?;
+        ahead(archive);
+        let end = length - length.min(END);
+        for (start, stop) in [(end, length), (0, end)] {
+            source.seek(SeekFrom::Start(start)).map_err(|error| self.unreadable(error))?;
+            copy.seek(SeekFrom::Start(start)).map_err(failed)?;
+            let mut part = (&source).take(stop - start);
+            let mut buffer = vec![0; 256 * 1024];
+            let mut at = start;
+            while let Some(count) =
+                read_some(&mut part, &mut buffer).map_err(|error| self.unreadable(error))?
+            {
+                self.stop_if_cancelled()?;
+                copy.write_all(&buffer[..count]).map_err(failed)?;
+                at += count as u64;
+                task.advance(count as u64);
+                if start == 0 {
+                    teller.beginning(at);
+                }
+            }
+            if at < stop {
+                let came = look(self.from).map_err(|error| self.unreadable(error))?;
+                let trouble = Trouble::Size { expected: length, got: at, came };
+                return Err(CopyFailed::Source(trouble)); // It became shorter meanwhile.
+            }
+            if start > 0 {
+                teller.end(start);
+            }
+        }
+        Ok(())
+    }
+
+    /// Hashes the copy.
+    fn hash(&self) -> Result<Fetched, CopyFailed> {
+        let aside = &self.place.aside;
+        let read = |error| self.disk("read", aside, error);
+        let mut copy = disk::open(aside).map_err(read)?;
         let mut hasher = Sha256::new();
         let mut size = 0;
         let mut buffer = vec![0; 256 * 1024];
-        while let Some(count) =
-            read_some(&mut source, &mut buffer).map_err(|error| self.unreadable(error))?
-        {
-            if self.options.cancelled() {
-                let label = self.request.label.to_owned();
-                return Err(CopyFailed::Fatal(FetchError::Cancelled { label }));
-            }
-            copy.write_all(&buffer[..count]).map_err(|error| self.disk("write", aside, error))?;
+        while let Some(count) = read_some(&mut copy, &mut buffer).map_err(read)? {
+            self.stop_if_cancelled()?;
             hasher.update(&buffer[..count]);
             size += count as u64;
-            task.advance(count as u64);
         }
-        let sha256 = Sha256Digest::from_bytes(hasher.finalize().into());
-        Ok(Fetched { sha256, size, url: None })
+        Ok(Fetched { sha256: Sha256Digest::from_bytes(hasher.finalize().into()), size, url: None })
+    }
+
+    fn stop_if_cancelled(&self) -> Result<(), CopyFailed> {
+        if !self.options.cancelled() {
+            return Ok(());
+        }
+        Err(CopyFailed::Fatal(FetchError::Cancelled { label: self.request.label.to_owned() }))
     }
 
     fn check(&self, fetched: Fetched) -> Result<Fetched, CopyFailed> {
@@ -235,7 +288,7 @@ fn look(path: &Path) -> io::Result<Content> {
 }
 
 /// Reads into the buffer; none at the end.
-fn read_some(file: &mut File, buffer: &mut [u8]) -> io::Result<Option<usize>> {
+fn read_some(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<Option<usize>> {
     loop {
         match file.read(buffer) {
             Ok(0) => return Ok(None),

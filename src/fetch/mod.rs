@@ -5,6 +5,7 @@
 //! Making it durable and giving it its final name is for whoever owns the place. What is resumed,
 //! retried and refused is promised in `docs/fetching.md`.
 
+mod arriving;
 mod classify;
 mod download;
 mod error;
@@ -22,11 +23,12 @@ mod trouble;
 #[cfg(test)]
 mod tests;
 
+pub use arriving::Arriving;
 pub use error::{Attempt, FetchError};
 pub use fetcher::Fetcher;
 pub use local::{check_file, hash_file, take_file};
 pub use options::{Credentials, FetchOptions, ProxyChoice};
 pub use parallel::Opened;
-pub use request::{Fetched, Place, Request};
+pub use request::{Ahead, Fetched, Place, Request};
 pub use sniff::Content;
 pub use trouble::{Mismatch, TlsProblem, Trouble};

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use super::arriving::Arriving;
 use super::error::FetchError;
 use super::fetcher::Fetcher;
 use super::request::{Fetched, Place, Request};
@@ -19,6 +20,7 @@ pub enum Opened<G, T> {
 impl Fetcher {
     /// Fetches several archives, a few at a time. For each, on one thread: `open` gives its place
     /// when its turn comes (and may wait for a lock), it is fetched, `finish` takes the file over.
+    /// `ahead` is given each as [`Ahead`](super::Ahead) says.
     ///
     /// Results are in the order of the requests. After an error no further download starts, those
     /// under way are finished, and all errors are returned in the order of the requests.
@@ -27,6 +29,7 @@ impl Fetcher {
         requests: &[Request],
         open: impl Fn(usize) -> Result<Opened<G, T>, E> + Sync,
         finish: impl Fn(usize, G, Fetched) -> Result<T, E> + Sync,
+        ahead: impl Fn(usize, Arriving) + Sync,
         progress: &dyn Progress,
     ) -> Result<Vec<T>, Vec<E>>
     where
@@ -39,7 +42,12 @@ impl Fetcher {
         let one = |index: usize| match open(index)? {
             Opened::Here(value) => Ok(value),
             Opened::Place(guard, place) => {
-                let fetched = self.fetch(&requests[index], &place, progress)?;
+                let fetched = self.fetch(
+                    &requests[index],
+                    &place,
+                    &|archive| ahead(index, archive),
+                    progress,
+                )?;
                 finish(index, guard, fetched)
             }
         };

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::arriving::Arriving;
 use crate::manifest::SourceUrl;
 use crate::model::Sha256Digest;
 
@@ -43,3 +44,9 @@ pub struct Fetched {
     /// or from a path on this machine.
     pub url: Option<SourceUrl>,
 }
+
+/// Is given an archive before it is proven, so that work with it can begin: a file of this machine
+/// when copying it begins, another when all of it is here. Whatever came of that work must be
+/// dropped unless fetching ends well and no other archive was given meanwhile, as happens when the
+/// next mirror is tried.
+pub type Ahead<'a> = &'a (dyn Fn(Arriving) + Sync);

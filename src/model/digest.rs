@@ -33,24 +33,38 @@ fn parse_hex(text: &str) -> Result<[u8; 32], DigestError> {
         return Err(wrong());
     }
     let mut bytes = [0u8; 32];
+    let mut all = 0;
     for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        let nibble = |digit: u8| match digit {
-            b'0'..=b'9' => Ok(digit - b'0'),
-            b'a'..=b'f' => Ok(digit - b'a' + 10),
-            _ => Err(wrong()),
-        };
-        *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
+        let (high, low) = (NIBBLES[usize::from(pair[0])], NIBBLES[usize::from(pair[1])]);
+        all |= high | low;
+        *byte = high << 4 | low & 15;
     }
-    Ok(bytes)
+    if all > 15 { Err(wrong()) } else { Ok(bytes) }
 }
 
-fn hex(bytes: &[u8; 32]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(64);
+const DIGITS: &[u8; 16] = b"0123456789abcdef";
+
+/// The value of each digit; more than 15 where a byte is none.
+const NIBBLES: [u8; 256] = {
+    let mut nibbles = [u8::MAX; 256];
+    let mut value = 0;
+    while value < 16 {
+        nibbles[DIGITS[value as usize] as usize] = value;
+        value += 1;
+    }
+    nibbles
+};
+
+fn push_hex(bytes: &[u8; 32], text: &mut String) {
     for byte in bytes {
         text.push(char::from(DIGITS[usize::from(byte >> 4)]));
         text.push(char::from(DIGITS[usize::from(byte & 15)]));
     }
+}
+
+fn hex(bytes: &[u8; 32]) -> String {
+    let mut text = String::with_capacity(64);
+    push_hex(bytes, &mut text);
     text
 }
 
@@ -74,6 +88,11 @@ macro_rules! digest_type {
             /// 64 lower-case hexadecimal digits, without the prefix: for file names.
             pub fn hex(&self) -> String {
                 hex(&self.0)
+            }
+
+            /// Adds what [`hex`](Self::hex) gives to a text.
+            pub fn push_hex(&self, text: &mut String) {
+                push_hex(&self.0, text);
             }
 
             /// Reads 64 lower-case hexadecimal digits without a prefix.

@@ -11,8 +11,8 @@
 //! One line an entry, sorted by the bytes of the path: kind, size in bytes, blob, path. A package's
 //! content and an environment are both trees; a tree's digest covers this text and nothing else.
 
-use std::collections::BTreeMap;
-use std::fmt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write as _};
 use std::sync::OnceLock;
 
 use super::digest::{BlobId, FieldHasher, TreeId};
@@ -169,24 +169,19 @@ impl Tree {
         if !body.is_empty() && !body.ends_with('\n') {
             return Err(wrong(text.lines().count(), "the text ends in the middle of a line"));
         }
-        let mut builder = TreeBuilder::default();
-        let mut previous: Option<TreePath> = None;
+        let mut entries: Vec<Entry> = Vec::with_capacity(body.len() / 128);
         for (at, line) in body.split_terminator('\n').enumerate() {
             let entry = parse_line(line).map_err(|reason| wrong(at + 2, &reason))?;
-            if previous.as_ref().is_some_and(|previous| *previous >= entry.path) {
+            if entries.last().is_some_and(|previous| previous.path >= entry.path) {
                 return Err(wrong(at + 2, "its path does not come after the one before it"));
             }
-            previous = Some(entry.path.clone());
-            builder.add(entry)?;
+            entries.push(entry);
         }
-        let entries = builder.entries.len();
-        let tree = builder.finish()?;
-        if tree.entries.len() != entries {
+        if !filled_directories(&entries)?.is_empty() {
             return Err(wrong(1, "a directory that is not empty has a line of its own"));
         }
         // The text is the canonical one, so its digest is the tree's.
-        tree.id.get_or_init(|| tree_id(text));
-        Ok(tree)
+        Ok(Self { entries, id: OnceLock::from(tree_id(text)) })
     }
 
     /// What changed from this tree to another, sorted by path.
@@ -211,6 +206,30 @@ impl Tree {
             }
         }
     }
+}
+
+/// Which of sorted entries are directories that have something in them. Nothing lies below a file.
+fn filled_directories(entries: &[Entry]) -> Result<BTreeSet<usize>, TreeError> {
+    let mut filled = BTreeSet::new();
+    let mut checked = None;
+    for Entry { path, .. } in entries {
+        // Neighbours mostly lie in one directory: what is above them is looked at once.
+        let parent = path.as_str().rsplit_once('/').map(|(parent, _)| parent);
+        if parent == checked {
+            continue;
+        }
+        checked = parent;
+        for above in path.ancestors() {
+            let Ok(at) = entries.binary_search_by(|entry| entry.path.as_str().cmp(above)) else {
+                continue;
+            };
+            if entries[at].kind != Kind::Directory {
+                return Err(TreeError::BelowFile { below: path.clone(), file: above.to_owned() });
+            }
+            filled.insert(at);
+        }
+    }
+    Ok(filled)
 }
 
 /// The digest of a tree's text.
@@ -248,14 +267,20 @@ fn parse_line(line: &str) -> Result<Entry, String> {
 
 impl fmt::Display for Tree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(HEADER)?;
+        let mut text = String::with_capacity(HEADER.len() + self.entries.len() * 128);
+        text.push_str(HEADER);
         for Entry { kind, size, blob, path } in &self.entries {
+            text.push(kind.letter());
+            write!(text, " {size} ")?;
             match blob {
-                Some(blob) => writeln!(f, "{} {size} {} {path}", kind.letter(), blob.hex())?,
-                None => writeln!(f, "{} {size} - {path}", kind.letter())?,
+                Some(blob) => blob.push_hex(&mut text),
+                None => text.push('-'),
             }
+            text.push(' ');
+            text.push_str(path.as_str());
+            text.push('\n');
         }
-        Ok(())
+        f.write_str(&text)
     }
 }
 
@@ -284,33 +309,14 @@ impl TreeBuilder {
     }
 
     /// The tree. Directories that turned out not to be empty lose their line.
-    pub fn finish(mut self) -> Result<Tree, TreeError> {
-        let mut filled = Vec::new();
-        let mut checked = None;
-        for path in self.entries.keys() {
-            // Neighbours mostly lie in one directory: what is above them is looked at once.
-            let parent = path.as_str().rsplit_once('/').map(|(parent, _)| parent);
-            if parent == checked {
-                continue;
-            }
-            checked = parent;
-            for above in path.ancestors() {
-                match self.entries.get(above) {
-                    Some(entry) if entry.kind == Kind::Directory => filled.push(entry.path.clone()),
-                    Some(_) => {
-                        return Err(TreeError::BelowFile {
-                            below: path.clone(),
-                            file: above.to_owned(),
-                        });
-                    }
-                    None => {}
-                }
-            }
+    pub fn finish(self) -> Result<Tree, TreeError> {
+        let mut entries: Vec<Entry> = self.entries.into_values().collect();
+        let filled = filled_directories(&entries)?;
+        if !filled.is_empty() {
+            let mut at = 0..;
+            entries.retain(|_| at.next().is_none_or(|at| !filled.contains(&at)));
         }
-        for path in filled {
-            self.entries.remove(&path);
-        }
-        Ok(Tree { entries: self.entries.into_values().collect(), id: OnceLock::new() })
+        Ok(Tree { entries, id: OnceLock::new() })
     }
 }
 

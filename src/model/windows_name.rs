@@ -27,11 +27,15 @@ pub enum WindowsNameError {
 
 /// Whether Windows takes this as a device, whatever its extension.
 pub(super) fn is_device_name(part: &str) -> bool {
-    let base = part.split('.').next().unwrap_or(part).trim_end_matches(' ').to_ascii_uppercase();
-    if matches!(base.as_str(), "CON" | "PRN" | "AUX" | "NUL" | "CONIN$" | "CONOUT$") {
+    let base = part.split('.').next().unwrap_or(part).trim_end_matches(' ');
+    let is = |name: &str| base.eq_ignore_ascii_case(name);
+    if ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"].into_iter().any(is) {
         return true;
     }
-    let number = base.strip_prefix("COM").or_else(|| base.strip_prefix("LPT"));
+    let number = base
+        .split_at_checked(3)
+        .filter(|(name, _)| name.eq_ignore_ascii_case("COM") || name.eq_ignore_ascii_case("LPT"));
+    let number = number.map(|(_, number)| number);
     let digit = |c: char| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³');
     number.is_some_and(|rest| rest.chars().count() == 1 && rest.chars().all(digit))
 }

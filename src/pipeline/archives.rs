@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::project::Project;
 use super::{Error, Result};
-use crate::fetch::{FetchError, FetchOptions, Fetcher, Opened, Place, Request, check_file};
+use crate::fetch::{
+    Ahead, Arriving, FetchError, FetchOptions, Fetched, Fetcher, Opened, Place, Request, check_file,
+};
 use crate::lock::LockedPackage;
 use crate::manifest::SourceUrl;
 use crate::model::{Name, Origin, OriginArchive, Progress, Sha256Digest, Version};
@@ -82,11 +84,21 @@ impl<'a> Archives<'a> {
 
     /// Brings all of them; the results are in their order.
     pub fn bring(&self, wanted: &[Wanted<'_>], progress: &dyn Progress) -> Result<Vec<Brought>> {
+        self.bring_ahead(wanted, |_, _| {}, progress)
+    }
+
+    /// The same, and gives each to `ahead` before it is proven to be the right one: see [`Ahead`].
+    pub fn bring_ahead(
+        &self,
+        wanted: &[Wanted<'_>],
+        ahead: impl Fn(usize, Arriving) + Sync,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Brought>> {
         let labels: Vec<String> = wanted.iter().map(Wanted::label).collect();
         let requests: Vec<Request<'_>> =
             wanted.iter().zip(&labels).map(|(one, label)| self.request(one, label)).collect();
-        let open = |at: usize| self.open(&wanted[at], progress);
-        let finish = |_, place: DownloadPlace<'_>, fetched: crate::fetch::Fetched| {
+        let open = |at: usize| self.open(&wanted[at], &|archive| ahead(at, archive), progress);
+        let finish = |_, place: DownloadPlace<'_>, fetched: Fetched| {
             let from = fetched.url.as_ref().map(SourceUrl::text);
             let path = place.finish(&fetched.sha256)?;
             Ok(Brought { path, sha256: fetched.sha256, size: fetched.size, from })
@@ -95,7 +107,7 @@ impl<'a> Archives<'a> {
             finish(at, place, fetched)
                 .map_err(|error: Error| error.of_archive(&wanted[at].origin()))
         };
-        let brought = self.fetcher.fetch_all(&requests, open, finish, progress);
+        let brought = self.fetcher.fetch_all(&requests, open, finish, &ahead, progress);
         brought.map_err(|errors| {
             let told = errors.into_iter().map(|error| told_with_origin(error, wanted));
             Error::one_or_several(told.collect())
@@ -110,7 +122,7 @@ impl<'a> Archives<'a> {
         progress: &dyn Progress,
     ) -> Result<Brought> {
         let label = wanted.label();
-        match self.open(wanted, progress)? {
+        match self.open(wanted, &|_| {}, progress)? {
             Opened::Here(here) => Ok(here),
             Opened::Place(place, files) => {
                 let request = self.request(wanted, &label);
@@ -136,13 +148,14 @@ impl<'a> Archives<'a> {
     fn open(
         &self,
         wanted: &Wanted<'_>,
+        ahead: Ahead<'_>,
         progress: &dyn Progress,
     ) -> Result<Opened<DownloadPlace<'a>, Brought>> {
-        if let Some(here) = self.here(wanted, progress)? {
+        if let Some(here) = self.here(wanted, ahead, progress)? {
             return Ok(Opened::Here(here));
         }
         let place = self.store.download(&wanted.key(), progress)?;
-        if let Some(here) = self.here(wanted, progress)? {
+        if let Some(here) = self.here(wanted, ahead, progress)? {
             return Ok(Opened::Here(here));
         }
         if let Some(sha256) = wanted.sha256
@@ -161,9 +174,17 @@ impl<'a> Archives<'a> {
 
     /// An archive that is in the store, if it still has its hash: a disk may have spoiled it since it
     /// came, and a tar archive would not notice.
-    fn here(&self, wanted: &Wanted<'_>, progress: &dyn Progress) -> Result<Option<Brought>> {
+    fn here(
+        &self,
+        wanted: &Wanted<'_>,
+        ahead: Ahead<'_>,
+        progress: &dyn Progress,
+    ) -> Result<Option<Brought>> {
         let Some(sha256) = wanted.sha256 else { return Ok(None) };
         let Some(path) = self.store.archive(&sha256)? else { return Ok(None) };
+        if let Ok(archive) = Arriving::whole(&path) {
+            ahead(archive);
+        }
         match check_file(&path, &sha256, None, progress) {
             Ok(size) => Ok(Some(Brought { path, sha256, size, from: None })),
             Err(FetchError::WrongFile { .. }) => Ok(None),

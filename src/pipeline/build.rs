@@ -29,11 +29,13 @@ use crate::host::machine_facts;
 use crate::lock::{self, Lock, LockedPackage, LockedPlatform};
 use crate::manifest::{Environment, Manifest};
 use crate::model::{
-    Family, Fate, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath, Vanished,
-    VanishedFile,
+    Family, Fate, Name, Platform, Progress, Sha256Digest, Tree, TreeId, TreePath, UnpackKey,
+    Vanished, VanishedFile,
 };
 use crate::runtime::PlannedFile;
-use crate::store::{Checked, Realised, Root, Staging, Store, VerifyOptions};
+use crate::store::{
+    Checked, Realised, Root, Staging, Store, UnpackRecord, VerifyOptions, WorkLock,
+};
 
 /// What to build.
 #[derive(Debug, Clone, Default)]
@@ -138,7 +140,7 @@ pub(super) struct Build<'a> {
 
 /// What a build put into the store.
 struct Made {
-    unpacked: Unpacked,
+    packages: BTreeMap<UnpackKey, Tree>,
     composed: Composed,
     planned: Planned,
     realised: Option<Realised>,
@@ -151,7 +153,8 @@ impl Build<'_> {
         let hosts =
             locate_hosts(self.catalogue, self.section, self.platform, &request.hosts, progress)?;
         let made = self.make_whole(progress)?;
-        register_lock(self.project, self.store, &self.environment.name, self.section, progress)?;
+        let name = &self.environment.name;
+        register_lock(self.project, self.store, name, self.section, &made.packages, progress)?;
         let (generation, new) = match self.record(&made, hosts, progress)? {
             Recorded::Made(generation) => (generation, true),
             Recorded::AlreadyBuilt(generation) => (generation, false),
@@ -227,26 +230,29 @@ impl Build<'_> {
 
     fn told(&self, made: &Made, gone: Vec<VanishedFile>, moment: &'static str) -> Error {
         let mut vanished = Vanished::files(gone, moment);
-        Origins::of_build(&self.packages, &made.unpacked.trees).complete(&mut vanished.files);
+        Origins::of_build(&self.packages, &made.packages).complete(&mut vanished.files);
         Error::Vanished(vanished)
     }
 
     fn make(&self, progress: &dyn Progress) -> Result<Made> {
         let archives = Archives::new(self.project, self.store);
-        let staging = self.store.stage()?;
         let parts: Vec<Part<'_>> =
             self.packages.iter().map(|&package| (self.platform, package)).collect();
         let rules = self.lock.unpack_rules;
-        let mut unpacked = unpack_all(self.store, &archives, &staging, &parts, rules, progress)?;
-        self.put_together(staging, &mut unpacked, progress)
-            .map_err(|error| Origins::of_build(&self.packages, &unpacked.trees).explain(error))
+        let Unpacked { mut trees, records, staging, locks } =
+            unpack_all(self.store, &archives, &parts, rules, progress)?;
+        self.put_together(&mut trees, &records, staging, locks, progress)
+            .map_err(|error| Origins::of_build(&self.packages, &trees).explain(error))
     }
 
-    /// Stages everything, commits it by one barrier, and realises it by a second one.
+    /// Stages everything, commits it by one barrier, and realises it by a second one. Takes the
+    /// packages' trees where that goes well.
     fn put_together(
         &self,
+        packages: &mut BTreeMap<UnpackKey, Tree>,
+        records: &[UnpackRecord],
         staging: Staging<'_>,
-        unpacked: &mut Unpacked,
+        locks: Vec<WorkLock>,
         progress: &dyn Progress,
     ) -> Result<Made> {
         let composed = compose_packages(
@@ -254,7 +260,7 @@ impl Build<'_> {
             self.lock,
             self.platform,
             &self.packages,
-            &unpacked.trees,
+            &packages,
         )?;
         for warning in &composed.warnings {
             progress.note(&warning.to_string());
@@ -267,9 +273,9 @@ impl Build<'_> {
         require_path_budget(too_long)?;
         let files = self.import_files(&staging)?;
         let trees: Vec<&Tree> =
-            unpacked.trees.values().chain([&composed.tree]).chain(files.values()).collect();
-        let committed = staging.commit(&trees, &unpacked.records)?;
-        unpacked.locks.clear();
+            packages.values().chain([&composed.tree]).chain(files.values()).collect();
+        let committed = staging.commit(&trees, records)?;
+        drop(locks);
         let planned = self.plan_applications(&composed.tree, &files, progress)?;
         let mut barrier = committed.barrier;
         let realised = if self.is_foreign() {
@@ -280,8 +286,8 @@ impl Build<'_> {
             Some(realised)
         };
         let new_bytes = committed.new_bytes;
-        let unpacked = std::mem::take(unpacked);
-        Ok(Made { unpacked, composed, planned, realised, new_bytes, barrier })
+        let packages = std::mem::take(packages);
+        Ok(Made { packages, composed, planned, realised, new_bytes, barrier })
     }
 
     /// Puts right what the store has lost: from the archives in it, or fetched again by the lock.
@@ -356,7 +362,7 @@ impl Build<'_> {
 
     fn identities(&self, made: &Made) -> BTreeMap<Name, PackageIdentity> {
         let identity = |package: &&LockedPackage| {
-            let tree = made.unpacked.trees.get(&package.unpack_key)?.id();
+            let tree = made.packages.get(&package.unpack_key)?.id();
             let identity =
                 PackageIdentity { version: package.version.clone(), node: package.id, tree };
             Some((package.name.clone(), identity))
@@ -370,7 +376,7 @@ impl Build<'_> {
         roots.extend(made.realised.iter().map(|realised| Root::Realised(realised.name.clone())));
         for package in &self.packages {
             roots.push(Root::Unpacked(package.unpack_key));
-            let tree = made.unpacked.trees.get(&package.unpack_key);
+            let tree = made.packages.get(&package.unpack_key);
             roots.extend(tree.map(|tree| Root::Tree(tree.id())));
         }
         roots.extend(made.planned.trees.iter().copied().map(Root::Tree));

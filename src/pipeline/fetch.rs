@@ -1,5 +1,6 @@
 //! `fetch`: brings the archives of a lock into the store, and nothing more.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -77,7 +78,7 @@ pub fn fetch(
             (packages, brought)
         }
     };
-    register_lock(&project, &store, &environment.name, section, progress)?;
+    register_lock(&project, &store, &environment.name, section, &BTreeMap::new(), progress)?;
     Ok(report(&packages, brought))
 }
 

@@ -215,11 +215,9 @@ impl Locking<'_> {
                 section.packages.values().map(move |package| (platform, package))
             })
             .collect();
-        let staging = store.stage()?;
-        let unpacked =
-            unpack_all(&store, &archives, &staging, &parts, lock.unpack_rules, progress)?;
+        let unpacked = unpack_all(&store, &archives, &parts, lock.unpack_rules, progress)?;
         let trees: Vec<_> = unpacked.trees.values().collect();
-        staging.commit(&trees, &unpacked.records)?;
+        unpacked.staging.commit(&trees, &unpacked.records)?;
         for (&platform, section) in &lock.platforms {
             let packages: Vec<_> = section.packages.values().collect();
             let composed =

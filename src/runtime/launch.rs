@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use super::environment_variables::ProcessEnvironment;
 use super::error::{Context, Result, RuntimeError};
 use super::lease::Lease;
-use crate::compose::{Started, too_long_to_start};
 use super::presence::not_started;
+use crate::compose::{Started, too_long_to_start};
 pub(super) use system::Watch;
 
 /// A program to be started.

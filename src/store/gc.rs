@@ -5,11 +5,14 @@
 //!    that can't be read stops everything: gc never guesses.
 //! 3. What they do not reach is renamed to `tmp/`: trees first, so that a tree's presence still
 //!    proves its contents, then records, realised directories, blobs, downloads.
-//! 4. The lock is released, and only then is anything deleted.
+//! 4. The lock is released, and only then is anything deleted, but for contents that go as fast as
+//!    they could be renamed.
 //!
 //! `older_than` keeps also what was asked for within that time: trees (with their contents) and
 //! archives carry that time as their modification time. Contents in no tree have no such time and
 //! go at once. Interrupted downloads and those with a wrong hash go after a day, or `older_than`.
+
+mod blobs;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
@@ -354,12 +357,17 @@ impl<'a> Collection<'a> {
     }
 
     fn sweep_blobs(&mut self) -> Result<()> {
-        for blob in listing::blobs(self.store.layout())? {
-            let Some((id, _)) = blob.name else {
-                self.stray(&blob.path);
-                continue;
-            };
-            if !self.marked.blobs.contains(&id) && self.remove(&blob.path) {
+        let swept = blobs::sweep(self.store, &self.marked.blobs, self.options.dry_run)?;
+        self.report.removed.blobs += swept.removed;
+        self.report.freed += swept.freed;
+        for path in swept.strays {
+            self.stray(&path);
+        }
+        for (path, error) in swept.failed {
+            self.report.skip(&path, &error);
+        }
+        for path in swept.slow {
+            if self.remove(&path) {
                 self.report.removed.blobs += 1;
             }
         }

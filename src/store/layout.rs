@@ -62,26 +62,29 @@ impl Layout {
 
     /// One of the two forms of a blob. Windows has only the plain one.
     pub(super) fn blob(&self, blob: &BlobId, executable: bool) -> PathBuf {
+        Self::fanned(&self.root.join("blobs"), &Self::blob_name(blob, executable))
+    }
+
+    /// The last part of a blob's path.
+    pub(super) fn blob_name(blob: &BlobId, executable: bool) -> String {
         let mut name = blob.hex();
         if executable && cfg!(unix) {
             name.push_str(".x");
         }
-        self.fanned("blobs", &name)
+        name
     }
 
     pub(super) fn tree(&self, tree: &TreeId) -> PathBuf {
-        self.fanned("trees", &tree.hex())
+        Self::fanned(&self.root.join("trees"), &tree.hex())
     }
 
     pub(super) fn unpacked(&self, key: &UnpackKey) -> PathBuf {
-        self.fanned("unpacked", &key.hex())
+        Self::fanned(&self.root.join("unpacked"), &key.hex())
     }
 
     /// Two levels, because directories of millions of files are slow or impossible.
-    fn fanned(&self, directory: &str, name: &str) -> PathBuf {
-        let mut path =
-            PathBuf::with_capacity(self.root.as_os_str().len() + directory.len() + name.len() + 6);
-        path.push(&self.root);
+    pub(super) fn fanned(directory: &Path, name: &str) -> PathBuf {
+        let mut path = PathBuf::with_capacity(directory.as_os_str().len() + name.len() + 4);
         path.push(directory);
         path.push(&name[..2]);
         path.push(name);

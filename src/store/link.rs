@@ -9,6 +9,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+#[cfg(unix)]
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -18,6 +20,8 @@ use crate::model::{BlobId, Kind};
 use super::Store;
 use super::blob;
 use super::error::{At, Result, StoreError};
+#[cfg(unix)]
+use super::layout::Layout;
 
 /// How a file came to its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +113,41 @@ pub(super) fn place(
         blob::ensure_form(store, blob, executable)?;
     }
     clone_or_copy(&source, target, executable, writable)
+}
+
+/// Makes hard links between directories that are open, so that their paths are not walked for each.
+/// What does not go this way is left to [`place`].
+#[cfg(unix)]
+pub(super) struct Linker {
+    blobs: OwnedFd,
+    into: OwnedFd,
+}
+
+#[cfg(unix)]
+impl Linker {
+    /// For links from the blobs of a store into one directory; none where they are not to be made.
+    pub(super) fn new(store: &Store, into: &Path) -> Option<Self> {
+        if !store.link_limit().is_default() || store.session().is_err() {
+            return None;
+        }
+        let open = |path: &Path| {
+            use rustix::fs::{Mode, OFlags};
+            rustix::fs::open(path, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        };
+        let blobs = open(&store.layout().directory("blobs")).ok()?;
+        Some(Self { blobs, into: open(into).ok()? })
+    }
+
+    /// Links a blob to a name in the directory; whether that went well.
+    pub(super) fn link(&self, kind: Kind, blob: &BlobId, size: u64, name: &str) -> bool {
+        if size == 0 || !kind.is_file() {
+            return false;
+        }
+        let source =
+            Layout::fanned(Path::new(""), &Layout::blob_name(blob, kind == Kind::Executable));
+        rustix::fs::linkat(&self.blobs, &source, &self.into, name, rustix::fs::AtFlags::empty())
+            .is_ok()
+    }
 }
 
 /// Why a file was not linked.
@@ -213,6 +252,11 @@ fn make_link(_text: &[u8], target: &Path) -> Result<()> {
 pub(super) struct LinkLimit(Option<u64>);
 
 impl LinkLimit {
+    #[cfg(unix)]
+    const fn is_default(self) -> bool {
+        self.0.is_none()
+    }
+
     #[cfg(test)]
     pub(super) const fn of(links: u64) -> Self {
         Self(Some(links))

@@ -21,13 +21,22 @@ pub(super) struct Named<T> {
 pub(super) type BlobName = (BlobId, bool);
 
 pub(super) fn blobs(layout: &Layout) -> Result<Vec<Named<BlobName>>> {
-    fanned(&layout.directory("blobs"), |name| {
-        let (hex, executable) = match name.strip_suffix(".x") {
-            Some(hex) if cfg!(unix) => (hex, true),
-            _ => (name, false),
-        };
-        Some((BlobId::from_hex(hex).ok()?, executable))
-    })
+    fanned(&layout.directory("blobs"), blob_name)
+}
+
+/// The blobs of one directory, sorted.
+pub(super) fn blobs_in(fan: &Path) -> Result<Vec<Named<BlobName>>> {
+    let mut found = Vec::new();
+    add_fan(fan, blob_name, &mut found)?;
+    Ok(found)
+}
+
+fn blob_name(name: &str) -> Option<BlobName> {
+    let (hex, executable) = match name.strip_suffix(".x") {
+        Some(hex) if cfg!(unix) => (hex, true),
+        _ => (name, false),
+    };
+    Some((BlobId::from_hex(hex).ok()?, executable))
 }
 
 pub(super) fn trees(layout: &Layout) -> Result<Vec<Named<TreeId>>> {
@@ -48,20 +57,27 @@ pub(super) fn trees_by_name(layout: &Layout) -> Result<BTreeMap<String, TreeId>>
 fn fanned<T>(root: &Path, understand: impl Fn(&str) -> Option<T>) -> Result<Vec<Named<T>>> {
     let mut found = Vec::new();
     for fan in names(root)? {
-        let directory = root.join(&fan);
-        if !directory.symlink_metadata().is_ok_and(|there| there.is_dir()) {
-            found.push(Named { path: directory, name: None });
-            continue;
-        }
-        for name in names(&directory)? {
-            let fitting = name.to_str().filter(|name| {
-                fan.len() == 2 && fan.to_str().is_some_and(|fan| name.starts_with(fan))
-            });
-            let understood = fitting.and_then(&understand);
-            found.push(Named { path: directory.join(&name), name: understood });
-        }
+        add_fan(&root.join(fan), &understand, &mut found)?;
     }
     Ok(found)
+}
+
+fn add_fan<T>(
+    directory: &Path,
+    understand: impl Fn(&str) -> Option<T>,
+    found: &mut Vec<Named<T>>,
+) -> Result<()> {
+    if !directory.symlink_metadata().is_ok_and(|there| there.is_dir()) {
+        found.push(Named { path: directory.to_path_buf(), name: None });
+        return Ok(());
+    }
+    let fan = directory.file_name().and_then(|fan| fan.to_str()).filter(|fan| fan.len() == 2);
+    for name in names(directory)? {
+        let fitting = name.to_str().filter(|name| fan.is_some_and(|fan| name.starts_with(fan)));
+        let understood = fitting.and_then(&understand);
+        found.push(Named { path: directory.join(&name), name: understood });
+    }
+    Ok(())
 }
 
 /// The names in a directory, sorted; none if it is gone.

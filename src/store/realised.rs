@@ -5,7 +5,7 @@
 //! 3. Only then directories are made read-only, the top one last: its mode says that all is done.
 //!    (A read-only directory can't be moved.)
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use crate::disk;
-use crate::model::{Kind, Name, Progress, Tree};
+use crate::model::{Entry, Kind, Name, Progress, Task, Tree};
 
 use super::Store;
 use super::error::{At, Result, StoreError};
@@ -138,18 +138,44 @@ pub(super) fn directories(tree: &Tree) -> BTreeSet<&str> {
     directories
 }
 
-/// Makes the directory of links. Sorted entries keep each thread in few directories.
+/// Makes the directory of links. Each thread works in a directory of its own, the largest first: two
+/// in one directory would only wait for each other.
 fn fill(store: &Store, tree: &Tree, root: &Path, progress: &dyn Progress) -> Result<()> {
     disk::make_directory(root)?;
     for directory in directories(tree) {
         let path = root.join(directory);
         fs::create_dir(&path).at("make the directory", &path)?;
     }
+    let mut parents: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for entry in tree.entries() {
+        let parent = entry.path.as_str().rsplit_once('/').map_or("", |(parent, _)| parent);
+        parents.entry(parent).or_default().push(entry);
+    }
+    let mut parents: Vec<(&str, Vec<&Entry>)> = parents.into_iter().collect();
+    parents.sort_by_key(|(_, entries)| std::cmp::Reverse(entries.len()));
     let task = progress.start("realise", Some(tree.size()));
-    tree.entries().par_chunks(512).try_for_each(|entries| {
-        for entry in entries {
-            let Some(blob) = entry.blob else { continue };
-            let target = root.join(entry.path.as_str());
+    parents.par_iter().with_max_len(1).try_for_each(|(parent, entries)| {
+        fill_one(store, &root.join(parent), entries, task.as_ref())
+    })?;
+    for line in store.degradations().take() {
+        progress.note(&line);
+    }
+    Ok(())
+}
+
+/// Makes the links of one directory.
+fn fill_one(store: &Store, directory: &Path, entries: &[&Entry], task: &dyn Task) -> Result<()> {
+    #[cfg(unix)]
+    let linker = link::Linker::new(store, directory);
+    for entry in entries {
+        let Some(blob) = entry.blob else { continue };
+        let name = entry.path.file_name();
+        #[cfg(unix)]
+        let linked = linker.as_ref().is_some_and(|l| l.link(entry.kind, &blob, entry.size, name));
+        #[cfg(windows)]
+        let linked = false;
+        if !linked {
+            let target = directory.join(name);
             match link::place(store, entry.kind, &blob, entry.size, &target, false) {
                 Err(StoreError::BlobMissing { blob, .. }) => {
                     let name = entry.path.to_string();
@@ -157,12 +183,8 @@ fn fill(store: &Store, tree: &Tree, root: &Path, progress: &dyn Progress) -> Res
                 }
                 other => other?,
             };
-            task.advance(entry.size);
         }
-        Ok(())
-    })?;
-    for line in store.degradations().take() {
-        progress.note(&line);
+        task.advance(entry.size);
     }
     Ok(())
 }

@@ -2,13 +2,16 @@
 //!
 //! 1. Each content is hashed while it is written. Up to 64 KiB stay in memory until their digest is
 //!    known, so that what the store has already costs no file at all.
-//! 2. `commit` stages the trees and records too, waits once for the disk, then gives the blobs their
-//!    names, then the trees, then the records.
+//! 2. Files whose digest is known lie in staging as they will in the store: `ab/<hex>`.
+//! 3. `commit` stages the trees and records too, waits once for the disk, then gives the blobs their
+//!    names (where the store has no `ab/` yet, that of staging becomes it), then the trees, then the
+//!    records.
 //!
 //! So every blob that has its name was durable before it got it, and the presence of a tree proves
 //! the presence of its blobs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -23,6 +26,8 @@ use crate::unpack::{BlobWriter, Sink};
 use super::barrier::FLUSH_EACH;
 use super::blob;
 use super::error::{At, Result, StoreError, into_io};
+use super::layout::Layout;
+use super::listing;
 use super::roots::Root;
 use super::unpacked::UnpackRecord;
 use super::verify::{hash_file, metadata};
@@ -30,9 +35,6 @@ use super::{Committed, Store};
 
 /// How much of a content stays in memory until its digest is known.
 const IN_MEMORY: usize = 64 * 1024;
-
-/// Staged files are spread over this many directories, so that threads rarely wait for each other.
-const DIRECTORIES: u64 = 8;
 
 /// A blob in one of its two forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,8 +47,8 @@ struct Form {
 #[derive(Debug, Clone, Copy)]
 struct Staged {
     size: u64,
-    /// The number of its file; none when the store had it already.
-    number: Option<u64>,
+    /// Whether it has a file here; not when the store had it already.
+    is_new: bool,
 }
 
 /// The text of a tree or a record: where it lies, and where it is to lie.
@@ -61,6 +63,9 @@ pub struct Staging<'store> {
     directory: PathBuf,
     next: AtomicU64,
     staged: Mutex<BTreeMap<Form, Staged>>,
+    /// The directories of blobs that the store had when this began: elsewhere nothing is looked for.
+    /// What other processes put there meanwhile shows when names are given.
+    fans: BTreeSet<OsString>,
 }
 
 impl Sink for Staging<'_> {
@@ -75,10 +80,8 @@ impl<'store> Staging<'store> {
     pub(super) fn new(store: &'store Store) -> Result<Self> {
         let directory = store.session()?.staging_path()?;
         disk::make_directory(&directory)?;
-        for number in 0..DIRECTORIES {
-            disk::make_directory(&directory.join(number.to_string()))?;
-        }
-        Ok(Self { store, directory, next: AtomicU64::new(0), staged: Mutex::default() })
+        let fans = listing::names(&store.layout().directory("blobs"))?.into_iter().collect();
+        Ok(Self { store, directory, next: AtomicU64::new(0), staged: Mutex::default(), fans })
     }
 
     /// Stages one content at once (plans, link targets).
@@ -117,22 +120,16 @@ impl<'store> Staging<'store> {
             let mut staged = self.staged.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
             std::mem::take(&mut *staged)
         };
-        let new = forms.values().any(|staged| staged.number.is_some()) || !staged_texts.is_empty();
+        let new = forms.values().any(|staged| staged.is_new) || !staged_texts.is_empty();
         let barrier = if new { self.store.barrier()?.wait(layout.root())? } else { Duration::ZERO };
         self.store.session()?.protect(forms.keys().map(|form| Root::Blob(form.blob)))?;
         self.check_contents(&new_trees, &forms)?;
 
         let mut committed = Committed { barrier, ..Committed::default() };
-        for (form, staged) in forms {
-            let Some(number) = staged.number else { continue };
-            let path = self.path(number);
-            check_staged(&path, &form.blob, staged.size)?;
-            let target = layout.blob(&form.blob, form.executable);
-            let placed = self.place(&path, &target, staged.size);
-            if placed.map_err(|error| or_vanished(error, &path, &form.blob))? {
-                committed.new_blobs += 1;
-                committed.new_bytes += staged.size;
-            }
+        let forms: Vec<(Form, u64)> =
+            forms.iter().filter(|(_, s)| s.is_new).map(|(form, s)| (*form, s.size)).collect();
+        for fan in forms.chunk_by(|(a, _), (b, _)| a.blob.as_bytes()[0] == b.blob.as_bytes()[0]) {
+            self.place_fan(fan, &mut committed)?;
         }
         for StagedText { path, target } in staged_texts {
             disk::rename_over(&path, &target).at("put in place", &target)?;
@@ -160,7 +157,7 @@ impl<'store> Staging<'store> {
             if disk::read(&target).is_ok_and(|there| there == text) {
                 return Ok(false);
             }
-            let path = self.path(self.next_number());
+            let path = self.unnamed();
             self.write_text(&path, &text).at("write", &path)?;
             staged.push(StagedText { path, target });
             Ok(true)
@@ -198,6 +195,35 @@ impl<'store> Staging<'store> {
         Ok(())
     }
 
+    /// Gives the staged blobs of one directory their names, all at once where the store has nothing
+    /// there.
+    fn place_fan(&self, fan: &[(Form, u64)], committed: &mut Committed) -> Result<()> {
+        let Some((first, _)) = fan.first() else { return Ok(()) };
+        for (form, size) in fan {
+            check_staged(&self.named(*form), &form.blob, *size)?;
+        }
+        let target = self.store.layout().blob(&first.blob, false);
+        if let (Some(staged), Some(target)) = (self.named(*first).parent(), target.parent())
+            && !self.fans.contains(target.file_name().unwrap_or_default())
+            // What hinders it shows below, file by file.
+            && disk::rename_new(staged, target).unwrap_or(false)
+        {
+            committed.new_blobs += fan.len() as u64;
+            committed.new_bytes += fan.iter().map(|(_, size)| size).sum::<u64>();
+            return Ok(());
+        }
+        for (form, size) in fan {
+            let staged = self.named(*form);
+            let target = self.store.layout().blob(&form.blob, form.executable);
+            let placed = self.place(&staged, &target, *size);
+            if placed.map_err(|error| or_vanished(error, &staged, &form.blob))? {
+                committed.new_blobs += 1;
+                committed.new_bytes += size;
+            }
+        }
+        Ok(())
+    }
+
     /// Gives a staged blob its name; whether it is new. One of another size that has the name is
     /// damaged, and makes room.
     fn place(&self, staged: &Path, target: &Path, size: u64) -> Result<bool> {
@@ -211,12 +237,14 @@ impl<'store> Staging<'store> {
         Ok(true)
     }
 
-    fn next_number(&self) -> u64 {
-        self.next.fetch_add(1, Ordering::Relaxed)
+    /// A path for a file whose name is not known yet. A number alone could be an `ab/`.
+    fn unnamed(&self) -> PathBuf {
+        self.directory.join(format!("unnamed-{}", self.next.fetch_add(1, Ordering::Relaxed)))
     }
 
-    fn path(&self, number: u64) -> PathBuf {
-        self.directory.join((number % DIRECTORIES).to_string()).join(number.to_string())
+    /// Where the file of a form lies, as it will in the store.
+    fn named(&self, form: Form) -> PathBuf {
+        Layout::fanned(&self.directory, &Layout::blob_name(&form.blob, form.executable))
     }
 
     fn write_text(&self, path: &Path, text: &[u8]) -> io::Result<()> {
@@ -225,35 +253,40 @@ impl<'store> Staging<'store> {
         if FLUSH_EACH { file.sync_all() } else { Ok(()) }
     }
 
-    fn write_blob(&self, path: &Path, mode: u32, content: &[u8]) -> io::Result<()> {
-        let mut file = disk::create_new(path, mode)?;
+    fn write_blob(&self, form: Form, content: &[u8]) -> io::Result<()> {
+        let path = self.named(form);
+        let mode = blob::mode(form.executable);
+        let mut file = disk::with_parent(&path, || disk::create_new(&path, mode))?;
         file.write_all(content)?;
         blob::seal(&file)?;
         if FLUSH_EACH { file.sync_all() } else { Ok(()) }
     }
 
     /// Whether this form must be written: it was not staged before, and the store does not have it.
-    /// The caller that gets a number writes the file of that number.
-    fn claim(&self, form: Form, size: u64, number: Option<u64>) -> io::Result<Option<u64>> {
+    /// Whoever is told so gives it a file.
+    fn claim(&self, form: Form, size: u64) -> io::Result<bool> {
         let mut staged = self.staged.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if staged.contains_key(&form) {
-            return Ok(None);
+            return Ok(false);
         }
-        let number = number.unwrap_or_else(|| self.next_number());
-        staged.insert(form, Staged { size, number: Some(number) });
+        staged.insert(form, Staged { size, is_new: true });
         drop(staged);
         if !self.store_has(form, size)? {
-            return Ok(Some(number));
+            return Ok(true);
         }
         let mut staged = self.staged.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        staged.insert(form, Staged { size, number: None });
-        Ok(None)
+        staged.insert(form, Staged { size, is_new: false });
+        Ok(false)
     }
 
     /// Asks without the lock first, because most contents are new; an answer that counts is one
     /// after the blob became a root.
     fn store_has(&self, form: Form, size: u64) -> io::Result<bool> {
         let path = self.store.layout().blob(&form.blob, form.executable);
+        let fan = path.parent().and_then(Path::file_name).unwrap_or_default();
+        if !self.fans.contains(fan) {
+            return Ok(false);
+        }
         let there = || path.symlink_metadata().is_ok_and(|there| there.len() == size);
         if !there() {
             return Ok(false);
@@ -312,7 +345,7 @@ struct Writer<'staging> {
 /// A content that is too large for memory.
 struct Spilled {
     file: File,
-    number: u64,
+    path: PathBuf,
     size: u64,
     hasher: Box<blake3::Hasher>,
 }
@@ -322,10 +355,10 @@ impl Writer<'_> {
     fn spill(&mut self) -> io::Result<()> {
         let staging = self.staging;
         if self.spilled.is_none() {
-            let number = staging.next_number();
-            let file = disk::create_new(&staging.path(number), 0o600)?;
+            let path = staging.unnamed();
+            let file = disk::create_new(&path, 0o600)?;
             let hasher = Box::default();
-            self.spilled = Some(Spilled { file, number, size: 0, hasher });
+            self.spilled = Some(Spilled { file, path, size: 0, hasher });
         }
         if let Some(spilled) = &mut self.spilled {
             spilled.append(&self.buffer)?;
@@ -366,7 +399,6 @@ impl Write for Writer<'_> {
 impl BlobWriter for Writer<'_> {
     fn finish(mut self: Box<Self>, executable: bool) -> io::Result<(BlobId, u64)> {
         let executable = executable && cfg!(unix);
-        let mode = blob::mode(executable);
         if self.spilled.is_some() && !self.buffer.is_empty() {
             self.spill()?;
         }
@@ -374,33 +406,36 @@ impl BlobWriter for Writer<'_> {
         let Some(spilled) = self.spilled.take() else {
             let blob = BlobId::from_bytes(*blake3::hash(&self.buffer).as_bytes());
             let size = self.buffer.len() as u64;
-            if let Some(number) = staging.claim(Form { blob, executable }, size, None)? {
-                staging.write_blob(&staging.path(number), mode, &self.buffer)?;
+            let form = Form { blob, executable };
+            if staging.claim(form, size)? {
+                staging.write_blob(form, &self.buffer)?;
             }
             return Ok((blob, size));
         };
-        let Spilled { file, number, size, hasher } = spilled;
+        let Spilled { file, path, size, hasher } = spilled;
         let blob = BlobId::from_bytes(*hasher.finalize().as_bytes());
-        let path = staging.path(number);
-        if staging.claim(Form { blob, executable }, size, Some(number))?.is_none() {
+        let form = Form { blob, executable };
+        if !staging.claim(form, size)? {
             drop(file);
             disk::remove_file(&path)?;
             return Ok((blob, size));
         }
-        disk::set_mode(&file, mode)?;
+        disk::set_mode(&file, blob::mode(executable))?;
         blob::seal(&file)?;
         if FLUSH_EACH {
             file.sync_all()?;
         }
+        drop(file); // On Windows nothing that is open can be renamed.
+        disk::rename_over(&path, &staging.named(form))?;
         Ok((blob, size))
     }
 }
 
 impl Drop for Writer<'_> {
     fn drop(&mut self) {
-        if let Some(Spilled { file, number, .. }) = self.spilled.take() {
+        if let Some(Spilled { file, path, .. }) = self.spilled.take() {
             drop(file);
-            let _ = disk::remove_file(&self.staging.path(number)); // Or it goes with the staging.
+            let _ = disk::remove_file(&path); // Or it goes with the staging.
         }
     }
 }

@@ -321,6 +321,26 @@ fn a_tree_whose_contents_are_not_here_is_not_committed() {
 }
 
 #[test]
+fn two_that_stage_for_one_new_directory_keep_each_content_once() {
+    let directory = Scratch::new();
+    let store = open(&directory.path().join("store"));
+    let fan = |content: &str| blake3::hash(content.as_bytes()).as_bytes()[0];
+    let neighbour = (0..).map(|number: u32| number.to_string());
+    let neighbour = neighbour.into_iter().find(|text| fan(text) == fan("shared"));
+    let neighbour = neighbour.expect("one in 256");
+    let (first, second) = (store.stage().expect("staging"), store.stage().expect("staging"));
+    for staging in [&first, &second] {
+        staging.add(b"shared", false).expect("staged");
+    }
+    let (blob, _) = second.add(neighbour.as_bytes(), false).expect("staged");
+    assert_eq!(first.commit(&[], &[]).expect("committed").new_blobs, 1);
+    let committed = second.commit(&[], &[]).expect("committed");
+    assert_eq!((committed.new_blobs, committed.new_bytes), (1, neighbour.len() as u64));
+    assert_eq!(store.read(&blob).expect("it is here"), neighbour.as_bytes());
+    assert_eq!(contents(&store.root().join("blobs")).len(), 2);
+}
+
+#[test]
 fn a_content_that_was_not_finished_leaves_nothing() {
     let directory = Scratch::new();
     let store = open(&directory.path().join("store"));

@@ -4,9 +4,12 @@
 //! generations that need it; contents are hashed by all processors, the largest first; realised
 //! directories are compared with their trees entry by entry.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::Metadata;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
@@ -25,8 +28,8 @@ use super::unpacked;
 use super::verify_archives;
 use super::verify_realised;
 
-/// How much of a content is read at once.
-const READ: usize = 1024 * 1024;
+/// How much of a content is read at once: what stays in a processor's own cache until it is hashed.
+const READ: usize = 128 * 1024;
 
 /// What verify is to do.
 #[derive(Debug, Clone, Copy, Default)]
@@ -157,12 +160,18 @@ impl Store {
         let mut report = VerifyReport::default();
         verify_format(self, &mut report);
         let trees = read_trees(self, &mut report)?;
-        let wrong = verify_blobs(self, &trees, *options, &mut report, progress)?;
+        // One large content keeps one processor busy for long: archives are read meanwhile.
+        let (blobs, archives) = rayon::join(
+            || verify_blobs(self, &trees, *options, &mut report, progress),
+            || match options.quick {
+                true => Ok(Vec::new()),
+                false => verify_archives::verify(self, progress),
+            },
+        );
+        let blobs = blobs?;
+        report.damages.extend(archives?);
         verify_records(self, &trees, &mut report)?;
-        verify_realised::verify(self, &trees, &wrong, *options, &mut report)?;
-        if !options.quick {
-            verify_archives::verify(self, &mut report, progress)?;
-        }
+        verify_realised::verify(self, &trees, &blobs, *options, &mut report)?;
         tell_whom_it_touches(self, &trees, &mut report)?;
         report.damages.sort();
         Ok(report)
@@ -225,49 +234,57 @@ fn read_tree(store: &Store, named: &Named<TreeId>) -> ReadTree {
     (None, Some(Damage { trees: vec![id], ..damage }))
 }
 
-/// Reads every content; the forms that are wrong.
+/// What became of reading all contents.
+#[derive(Default)]
+pub(super) struct Blobs {
+    /// The forms that are wrong.
+    pub(super) wrong: BTreeSet<BlobName>,
+    /// How each looked before it was read.
+    pub(super) there: HashMap<BlobName, Metadata>,
+}
+
+/// Reads every content.
 fn verify_blobs(
     store: &Store,
     trees: &Trees,
     options: VerifyOptions,
     report: &mut VerifyReport,
     progress: &dyn Progress,
-) -> Result<BTreeSet<BlobName>> {
-    let mut files = Vec::new();
-    let mut present: BTreeSet<BlobId> = BTreeSet::new();
+) -> Result<Blobs> {
+    let mut listed = Vec::new();
     for Named { path, name } in listing::blobs(store.layout())? {
-        let Some(name) = name else {
-            report.damages.push(Damage::new(
-                DamageKind::Stray,
-                &path,
-                "it is not a file of the store",
-            ));
-            continue;
-        };
-        present.insert(name.0);
-        match path.symlink_metadata() {
-            Ok(metadata) => files.push((path, name, metadata)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(StoreError::io("look at", &path, error)),
+        match name {
+            Some(name) => listed.push((path, name)),
+            None => {
+                let detail = "it is not a file of the store";
+                report.damages.push(Damage::new(DamageKind::Stray, &path, detail));
+            }
         }
     }
+    let present: HashSet<BlobId> = listed.iter().map(|(_, name)| name.0).collect();
+    let mut files: Vec<(PathBuf, BlobName, Metadata)> = listed
+        .into_par_iter()
+        .filter_map(|(path, name)| match metadata(&path) {
+            Ok(there) => there.map(|there| Ok((path, name, there))),
+            Err(error) => Some(Err(error)),
+        })
+        .collect::<Result<_>>()?;
     // The largest first, so that no processor is left alone with one at the end.
     files.sort_by_key(|(_, _, metadata)| std::cmp::Reverse(metadata.len()));
     report.blobs = files.len() as u64;
     report.bytes = files.iter().map(|(_, _, metadata)| metadata.len()).sum();
     let task = progress.start("verify", Some(report.bytes));
-    let found: Vec<(BlobName, Damage)> = files
-        .par_iter()
-        .with_max_len(1)
-        .map_init(Vec::new, |buffer, (path, name, metadata)| {
-            let needed = trees.needed.get(&name.0);
-            verify_blob(path, *name, metadata, needed, options, buffer, task.as_ref())
-                .map(|damage| (*name, Damage { blob: Some(name.0), ..damage }))
-        })
-        .flatten()
-        .collect();
+    let found = Mutex::new(Vec::new());
+    in_order(&files, Vec::new, |buffer, (path, name, metadata)| {
+        let needed = trees.needed.get(&name.0);
+        let damage = verify_blob(path, *name, metadata, needed, options, buffer, task.as_ref());
+        if let Some(damage) = damage {
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            found.push((*name, Damage { blob: Some(name.0), ..damage }));
+        }
+    });
     let mut wrong = BTreeSet::new();
-    for (name, damage) in found {
+    for (name, damage) in found.into_inner().unwrap_or_else(PoisonError::into_inner) {
         if damage.kind == DamageKind::BlobContent {
             wrong.insert(name);
         }
@@ -283,13 +300,32 @@ fn verify_blobs(
             });
         }
     }
-    Ok(wrong)
+    let there = files.into_iter().map(|(_, name, metadata)| (name, metadata)).collect();
+    Ok(Blobs { wrong, there })
+}
+
+/// Works on all items, each thread taking the next when it is free: the order of the list is the
+/// order of work, and what a thread needs again it makes once.
+fn in_order<T: Sync, W>(items: &[T], own: impl Fn() -> W + Sync, work: impl Fn(&mut W, &T) + Sync) {
+    let next = AtomicUsize::new(0);
+    let run = || {
+        let mut own = own();
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            work(&mut own, item);
+        }
+    };
+    rayon::scope(|scope| {
+        for _ in 1..rayon::current_num_threads() {
+            scope.spawn(|_| run());
+        }
+        run();
+    });
 }
 
 fn verify_blob(
     path: &Path,
     (blob, executable): BlobName,
-    metadata: &std::fs::Metadata,
+    metadata: &Metadata,
     needed: Option<&Needed>,
     options: VerifyOptions,
     buffer: &mut Vec<u8>,
@@ -324,11 +360,7 @@ fn verify_blob(
 }
 
 /// What is wrong with the mode or the time of a blob.
-pub(super) fn attributes(
-    path: &Path,
-    metadata: &std::fs::Metadata,
-    executable: bool,
-) -> Option<String> {
+pub(super) fn attributes(path: &Path, metadata: &Metadata, executable: bool) -> Option<String> {
     #[cfg(unix)]
     {
         let mode = std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o7777;
@@ -453,7 +485,7 @@ pub(super) fn with_cause(error: &StoreError) -> String {
 }
 
 /// The metadata of a path, or none when it is gone.
-pub(super) fn metadata(path: &Path) -> Result<Option<std::fs::Metadata>> {
+pub(super) fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match path.symlink_metadata() {
         Ok(metadata) => Ok(Some(metadata)),
         Err(error)

@@ -9,18 +9,14 @@ use sha2::{Digest, Sha256};
 use super::Store;
 use super::error::{At, Result};
 use super::listing;
-use super::verify::{Damage, DamageKind, VerifyReport};
+use super::verify::{Damage, DamageKind};
 use crate::disk;
 use crate::model::{Fate, Progress, Sha256Digest};
 
-const READ: usize = 1024 * 1024;
+const READ: usize = 128 * 1024;
 
 /// Reads every finished download again. One that vanishes meanwhile is no damage.
-pub(super) fn verify(
-    store: &Store,
-    report: &mut VerifyReport,
-    progress: &dyn Progress,
-) -> Result<()> {
+pub(super) fn verify(store: &Store, progress: &dyn Progress) -> Result<Vec<Damage>> {
     let directory = store.layout().directory("archives");
     let archives: Vec<(PathBuf, Sha256Digest)> = listing::names(&directory)?
         .into_iter()
@@ -41,8 +37,7 @@ pub(super) fn verify(
             Ok((found != *named).then(damage))
         })
         .collect::<Result<_>>()?;
-    report.damages.extend(found.into_iter().flatten());
-    Ok(())
+    Ok(found.into_iter().flatten().collect())
 }
 
 fn hash(path: &Path, progress: &dyn Progress) -> Result<Option<Sha256Digest>> {

@@ -13,16 +13,18 @@ use crate::model::{Entry, Fate, Kind, NoProgress, Tree};
 use super::Store;
 use super::error::Result;
 use super::layout::base32;
-use super::listing::{self, BlobName};
+use super::listing;
 use super::realised::directories;
 use super::roots::is_realised_name;
-use super::verify::{Damage, DamageKind, Trees, VerifyOptions, VerifyReport, hash_file, metadata};
+use super::verify::{
+    Blobs, Damage, DamageKind, Trees, VerifyOptions, VerifyReport, hash_file, metadata,
+};
 
 /// Compares every realised directory with its tree.
 pub(super) fn verify(
     store: &Store,
     trees: &Trees,
-    wrong: &BTreeSet<BlobName>,
+    blobs: &Blobs,
     options: VerifyOptions,
     report: &mut VerifyReport,
 ) -> Result<()> {
@@ -44,7 +46,7 @@ pub(super) fn verify(
             report.damages.push(Damage::new(DamageKind::Realised, &path, detail));
             continue;
         };
-        let comparison = Comparison { store, tree: &trees.trees[*at], root: &path, wrong, options };
+        let comparison = Comparison { tree: &trees.trees[*at], root: &path, blobs, options };
         let damages = comparison.run()?;
         let of_tree = |damage| Damage { trees: vec![trees.ids[*at]], ..damage };
         report.damages.extend(damages.into_iter().map(of_tree));
@@ -56,10 +58,9 @@ pub(super) fn verify(
 type Wrong = (Option<Fate>, String);
 
 struct Comparison<'a> {
-    store: &'a Store,
     tree: &'a Tree,
     root: &'a Path,
-    wrong: &'a BTreeSet<BlobName>,
+    blobs: &'a Blobs,
     options: VerifyOptions,
 }
 
@@ -145,9 +146,10 @@ impl Comparison<'_> {
             return Ok(changed(detail));
         }
         let executable = entry.kind == Kind::Executable;
-        let source = metadata(&self.store.layout().blob(&blob, executable))?;
-        if source.is_some_and(|source| is_same_file(&source, &there)) {
-            let wrong = self.wrong.contains(&(blob, executable && cfg!(unix)));
+        let name = (blob, executable && cfg!(unix));
+        let source = self.blobs.there.get(&name);
+        if source.is_some_and(|source| is_same_file(source, &there)) {
+            let wrong = self.blobs.wrong.contains(&name);
             let detail = || format!("it is a link to the damaged blob {blob}");
             return Ok(if wrong { changed(detail()) } else { None });
         }

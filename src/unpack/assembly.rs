@@ -131,7 +131,13 @@ impl<'a> Assembly<'a> {
     /// all names are known by then.
     pub(super) fn check(&self) -> Result<(), Problem> {
         self.placing.check()?;
+        let mut checked = None;
         for path in self.items.keys() {
+            // Neighbours mostly lie in one directory: what is above them is looked at once.
+            let parent = path.ancestors().next();
+            if std::mem::replace(&mut checked, parent) == parent {
+                continue;
+            }
             for ancestor in path.ancestors() {
                 let what = match self.items.get(ancestor).map(|item| &item.what) {
                     Some(What::File(_)) => "a file",

@@ -43,9 +43,13 @@ pub(super) fn note_normal_forms<'a>(
 pub(super) fn merge_directories(entries: Vec<Entry>) -> Result<Vec<Entry>, Problem> {
     check_windows(entries.iter().map(|entry| &entry.path))?;
     let mut spelling: BTreeMap<FoldedPath, String> = BTreeMap::new();
+    let mut parent = None;
     for entry in &entries {
         let directory = (entry.kind == Kind::Directory).then_some(entry.path.as_str());
-        for text in directory.into_iter().chain(entry.path.ancestors()) {
+        // Neighbours mostly lie in one directory: what is above them is looked at once.
+        let is_new = std::mem::replace(&mut parent, parent_of(&entry.path)) != parent;
+        let above = entry.path.ancestors().filter(|_| is_new);
+        for text in directory.into_iter().chain(above) {
             let part = text.rsplit('/').next().unwrap_or(text);
             spelling
                 .entry(FoldedPath::new(text))
@@ -58,9 +62,10 @@ pub(super) fn merge_directories(entries: Vec<Entry>) -> Result<Vec<Entry>, Probl
         }
     }
     let mut merged: BTreeMap<FoldedPath, Entry> = BTreeMap::new();
+    let mut respelling = Respelling { spelling: &spelling, above: String::new(), spelled: None };
     for entry in entries {
         let folded = FoldedPath::new(entry.path.as_str());
-        let respelled = respell(&entry, &spelling)?;
+        let respelled = respelling.respell(&entry)?;
         let is_file = entry.kind != Kind::Directory;
         if let Some(there) = merged.get(&folded) {
             if is_file || there.kind != Kind::Directory {
@@ -69,7 +74,7 @@ pub(super) fn merge_directories(entries: Vec<Entry>) -> Result<Vec<Entry>, Probl
             continue;
         }
         if is_file && spelling.contains_key(&folded) {
-            let directory = respell(&Entry::directory(entry.path.clone()), &spelling)?.path;
+            let directory = respelling.respell(&Entry::directory(entry.path.clone()))?.path;
             return Err(collision(&directory, &entry.path));
         }
         merged.insert(folded, respelled);
@@ -78,24 +83,50 @@ pub(super) fn merge_directories(entries: Vec<Entry>) -> Result<Vec<Entry>, Probl
     Ok(merged.into_values().collect())
 }
 
-/// The entry with each directory of its path spelled the one way.
-fn respell(entry: &Entry, spelling: &BTreeMap<FoldedPath, String>) -> Result<Entry, Problem> {
-    let mut parts: Vec<&str> = Vec::new();
-    let text = entry.path.as_str();
-    let mut ends: Vec<usize> = text.match_indices('/').map(|(at, _)| at).collect();
-    ends.push(text.len());
-    for end in ends {
-        let above = &text[..end];
-        let own = above.rsplit('/').next().unwrap_or(above);
-        let last = end == text.len() && entry.kind != Kind::Directory;
-        let known = spelling.get(&FoldedPath::new(above)).filter(|_| !last);
-        parts.push(known.map_or(own, String::as_str));
+/// The directory that a path lies in, as text.
+fn parent_of(path: &TreePath) -> Option<&str> {
+    path.as_str().rsplit_once('/').map(|(parent, _)| parent)
+}
+
+/// Spells each directory of a path the one way. Remembers the last directory, since paths come
+/// sorted.
+struct Respelling<'a> {
+    spelling: &'a BTreeMap<FoldedPath, String>,
+    above: String,
+    /// How that is spelled; none at the top.
+    spelled: Option<String>,
+}
+
+impl Respelling<'_> {
+    fn respell(&mut self, entry: &Entry) -> Result<Entry, Problem> {
+        let text = entry.path.as_str();
+        let (above, own) = text.rsplit_once('/').unwrap_or(("", text));
+        if above != self.above {
+            self.spelled = self.directory(above);
+            above.clone_into(&mut self.above);
+        }
+        let known = match entry.kind {
+            Kind::Directory => self.spelling.get(&FoldedPath::new(text)).map(String::as_str),
+            _ => None,
+        };
+        let own = known.unwrap_or(own);
+        let path = self.spelled.as_ref().map_or_else(|| own.to_owned(), |a| format!("{a}/{own}"));
+        let path = path
+            .parse()
+            .map_err(|reason| Problem::Name { entry: entry.path.to_string(), reason })?;
+        Ok(Entry { path, ..entry.clone() })
     }
-    let path = parts
-        .join("/")
-        .parse()
-        .map_err(|reason| Problem::Name { entry: entry.path.to_string(), reason })?;
-    Ok(Entry { path, ..entry.clone() })
+
+    /// A directory with each part spelled the one way; none for the top.
+    fn directory(&self, text: &str) -> Option<String> {
+        let mut parts: Vec<&str> = Vec::new();
+        let ends = text.match_indices('/').map(|(at, _)| at).chain([text.len()]);
+        for above in ends.map(|end| &text[..end]).filter(|above| !above.is_empty()) {
+            let own = above.rsplit('/').next().unwrap_or(above);
+            parts.push(self.spelling.get(&FoldedPath::new(above)).map_or(own, String::as_str));
+        }
+        (!parts.is_empty()).then(|| parts.join("/"))
+    }
 }
 
 fn collision(first: &TreePath, second: &TreePath) -> Problem {

@@ -111,11 +111,14 @@ pub(super) fn unpack_single(job: &Job<'_>, mut assembly: Assembly<'_>) -> Result
     let name = job.options.file_name.as_ref().ok_or(Problem::NoFileName)?;
     if let Some(path) = assembly.place(name.as_str(), What::File(None))? {
         let execute = Execute::of(None, assembly.placing.executable(&path), job.family);
-        let mut writer = ContentWriter::new(job, name.as_str(), Some(job.length), execute)?;
+        let mut writer =
+            ContentWriter::new(job, name.as_str(), Some(job.archive.length()), execute)?;
         let mut buffer = vec![0; CHUNK];
         let mut at = 0;
         loop {
-            let length = super::zip::read_some_at(&job.file, &mut buffer, at)
+            let length = job
+                .archive
+                .read_some_at(&mut buffer, at)
                 .map_err(|source| Problem::Read { source })?;
             if length == 0 {
                 break;

@@ -481,9 +481,15 @@ fn quoted(names: &[String]) -> String {
     if quoted.is_empty() { "nothing".to_owned() } else { quoted.join(", ") }
 }
 
+impl UnpackError {
+    /// An archive cannot be opened that was there when somebody asked for it to be unpacked.
+    pub fn opening(archive: String, path: &Path, source: io::Error) -> Self {
+        Self { archive, problem: Box::new(Problem::open(path, source)) }
+    }
+}
+
 impl Problem {
-    /// The archive cannot be opened, which was there when somebody asked for it to be unpacked.
-    pub(super) fn open(path: &Path, source: io::Error) -> Self {
+    fn open(path: &Path, source: io::Error) -> Self {
         if source.kind() == io::ErrorKind::NotFound {
             let file = VanishedFile::at(Fate::Vanished, path);
             return Self::Vanished(Vanished::file(file, "before it was unpacked"));

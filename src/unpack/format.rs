@@ -1,27 +1,26 @@
 //! Which format a file is, told from its bytes.
 
-use std::fs::File;
 use std::io::{self, Read};
 
 use super::error::Problem;
 use super::tar::{Compression, decoder, is_tar_start};
 use super::zip::read_at;
+use crate::fetch::Arriving;
 use crate::model::{ArchiveFormat, UnpackOptions};
 
 const HEAD: usize = 1024;
 
 /// The format of a file. A declared one must agree with the bytes; `file` takes any bytes.
 pub(super) fn decide(
-    file: &File,
-    length: u64,
+    archive: &Arriving,
     options: &UnpackOptions,
 ) -> Result<ArchiveFormat, Problem> {
     if options.format == Some(ArchiveFormat::File) {
         return Ok(ArchiveFormat::File);
     }
-    let mut head = vec![0; HEAD.min(usize::try_from(length).unwrap_or(HEAD))];
-    read_at(file, &mut head, 0)?;
-    let found = recognise(file, &head)?;
+    let mut head = vec![0; HEAD.min(usize::try_from(archive.length()).unwrap_or(HEAD))];
+    read_at(archive, &mut head, 0)?;
+    let found = recognise(archive, &head)?;
     match (options.format, found) {
         (None, Ok(found)) => Ok(found),
         (Some(declared), Ok(found)) if declared == found => Ok(found),
@@ -35,7 +34,7 @@ pub(super) fn decide(
     }
 }
 
-fn recognise(file: &File, head: &[u8]) -> Result<Result<ArchiveFormat, String>, Problem> {
+fn recognise(archive: &Arriving, head: &[u8]) -> Result<Result<ArchiveFormat, String>, Problem> {
     if head.starts_with(b"PK\x07\x08") {
         return Err(Problem::RefusedArchive("one volume of a zip archive in several".to_owned()));
     }
@@ -49,7 +48,7 @@ fn recognise(file: &File, head: &[u8]) -> Result<Result<ArchiveFormat, String>, 
         return Ok(Err(describe(head)));
     };
     let mut inner = Vec::with_capacity(HEAD);
-    let decoded = decoder(compression, Box::new(At { file, at: 0 }))
+    let decoded = decoder(compression, Box::new(At { archive, at: 0 }))
         .and_then(|decoder| decoder.take(HEAD as u64).read_to_end(&mut inner));
     if let Err(error) = decoded
         && inner.is_empty()
@@ -64,13 +63,13 @@ fn recognise(file: &File, head: &[u8]) -> Result<Result<ArchiveFormat, String>, 
 
 /// Reads from a place of its own in a file.
 struct At<'a> {
-    file: &'a File,
+    archive: &'a Arriving,
     at: u64,
 }
 
 impl Read for At<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = super::zip::read_some_at(self.file, buffer, self.at)?;
+        let length = self.archive.read_some_at(buffer, self.at)?;
         self.at += length as u64;
         Ok(length)
     }

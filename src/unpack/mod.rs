@@ -20,21 +20,21 @@ mod zip;
 #[cfg(test)]
 mod tests;
 
-use std::fs::File;
 use std::path::Path;
 
 pub use error::{Problem, UnpackError};
 pub use sink::{BlobWriter, Sink};
 
-use crate::disk;
-use crate::model::{ArchiveFormat, Family, Progress, Task, Tree, UnpackOptions};
+use crate::fetch::Arriving;
+use crate::model::{
+    ArchiveFormat, Family, Fate, Progress, Task, Tree, UnpackOptions, Vanished, VanishedFile,
+};
 use assembly::Assembly;
 use bounds::Bounds;
 
 /// What every part of one unpacking shares.
 struct Job<'a> {
-    file: File,
-    length: u64,
+    archive: Arriving,
     options: &'a UnpackOptions,
     family: Family,
     sink: &'a dyn Sink,
@@ -56,27 +56,39 @@ pub fn unpack(
     sink: &dyn Sink,
     progress: &dyn Progress,
 ) -> Result<Tree, UnpackError> {
+    let archive = Arriving::whole(archive)
+        .map_err(|source| UnpackError::opening(label.to_owned(), archive, source))?;
+    unpack_arriving(archive, label, options, family, sink, progress)
+}
+
+/// The same for an archive that may still be coming, and need not be proven yet.
+pub fn unpack_arriving(
+    archive: Arriving,
+    label: &str,
+    options: &UnpackOptions,
+    family: Family,
+    sink: &dyn Sink,
+    progress: &dyn Progress,
+) -> Result<Tree, UnpackError> {
+    let path = archive.path().to_owned();
     unpack_file(archive, label, options, family, sink, progress).map_err(|problem| {
-        let problem = Box::new(problem.of_archive(archive));
+        let problem = Box::new(problem.of_archive(&path));
         UnpackError { archive: label.to_owned(), problem }
     })
 }
 
 fn unpack_file(
-    archive: &Path,
+    archive: Arriving,
     label: &str,
     options: &UnpackOptions,
     family: Family,
     sink: &dyn Sink,
     progress: &dyn Progress,
 ) -> Result<Tree, Problem> {
-    let unreadable = |source| Problem::open(archive, source);
-    let file = disk::open(archive).map_err(unreadable)?;
-    let length = file.metadata().map_err(unreadable)?.len();
-    let format = format::decide(&file, length, options)?;
+    let length = archive.length();
+    let format = format::decide(&archive, options)?;
     let job = Job {
-        file,
-        length,
+        archive,
         options,
         family,
         sink,
@@ -85,9 +97,16 @@ fn unpack_file(
         task: progress.start(&format!("unpack {label}"), Some(length)),
     };
     let assembly = Assembly::new(options, family);
-    match format {
+    let tree = match format {
         ArchiveFormat::Zip => zip::unpack(&job, assembly),
         ArchiveFormat::File => content::unpack_single(&job, assembly),
         _ => tar::unpack(&job, format, assembly),
+    };
+    // A scanner that cleans an archive while it is read makes it another one, and most formats
+    // would not notice.
+    if job.archive.changed_its_length() {
+        let file = VanishedFile::at(Fate::Changed, job.archive.path());
+        return Err(Problem::Vanished(Vanished::file(file, "while it was unpacked")));
     }
+    tree
 }

@@ -9,19 +9,51 @@ use super::error::Problem;
 /// Buffers under way; with the two at the ends they are all the memory this takes.
 const BUFFERS: usize = 4;
 
-/// Runs `produce` on a thread of its own and `consume` here, with what it sends, in order. The
+/// Where bytes go as they are made: into room that is asked for, so that nobody copies them.
+pub(super) trait Output {
+    /// Room for at least one byte.
+    fn room(&mut self) -> Result<&mut [u8], Problem>;
+
+    /// Says how much of the room was filled, from its beginning.
+    fn filled(&mut self, length: usize) -> Result<(), Problem>;
+}
+
+/// Output that is taken where it was made.
+pub(super) struct Taken<'a, T> {
+    buffer: &'a mut [u8],
+    take: T,
+}
+
+impl<'a, T: FnMut(&[u8]) -> Result<(), Problem>> Taken<'a, T> {
+    /// Output into this buffer, given to `take` each time.
+    pub(super) const fn new(buffer: &'a mut [u8], take: T) -> Self {
+        Self { buffer, take }
+    }
+}
+
+impl<T: FnMut(&[u8]) -> Result<(), Problem>> Output for Taken<'_, T> {
+    fn room(&mut self) -> Result<&mut [u8], Problem> {
+        Ok(self.buffer)
+    }
+
+    fn filled(&mut self, length: usize) -> Result<(), Problem> {
+        (self.take)(&self.buffer[..length])
+    }
+}
+
+/// Runs `produce` on a thread of its own and `consume` here, with what it makes, in order. The
 /// consumer's failure is told first: the producer then stops because nobody listens.
 pub(super) fn overlapped(
-    produce: impl FnOnce(&mut dyn FnMut(&[u8]) -> Result<(), Problem>) -> Result<(), Problem> + Send,
+    produce: impl FnOnce(&mut dyn Output) -> Result<(), Problem> + Send,
     consume: &mut dyn FnMut(&[u8]) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
-    let (full, filled) = sync_channel::<Vec<u8>>(BUFFERS);
+    let (full, filled) = sync_channel::<(Vec<u8>, usize)>(BUFFERS);
     let (back, emptied) = sync_channel::<Vec<u8>>(BUFFERS + 2);
     std::thread::scope(|scope| {
         let producer = scope.spawn(move || {
-            let mut sender = Sender { full, emptied, current: Vec::new() };
-            produce(&mut |bytes| sender.send(bytes))?;
-            sender.flush()
+            let mut sent = Sent { full, emptied, buffer: vec![0; CHUNK], length: 0 };
+            produce(&mut sent)?;
+            sent.send()
         });
         let consumed = drain(filled, &back, consume);
         let produced = match producer.join() {
@@ -33,44 +65,48 @@ pub(super) fn overlapped(
 }
 
 fn drain(
-    filled: Receiver<Vec<u8>>,
+    filled: Receiver<(Vec<u8>, usize)>,
     back: &SyncSender<Vec<u8>>,
     consume: &mut dyn FnMut(&[u8]) -> Result<(), Problem>,
 ) -> Result<(), Problem> {
-    for mut buffer in filled {
-        consume(&buffer)?;
-        buffer.clear();
+    for (buffer, length) in filled {
+        consume(&buffer[..length])?;
         // A producer that has ended wants no buffer back.
         let _ = back.try_send(buffer);
     }
     Ok(())
 }
 
-struct Sender {
-    full: SyncSender<Vec<u8>>,
+/// Output that is sent away a buffer at a time.
+struct Sent {
+    full: SyncSender<(Vec<u8>, usize)>,
     emptied: Receiver<Vec<u8>>,
-    current: Vec<u8>,
+    buffer: Vec<u8>,
+    length: usize,
 }
 
-impl Sender {
-    fn send(&mut self, bytes: &[u8]) -> Result<(), Problem> {
-        if self.current.len() + bytes.len() > CHUNK {
-            self.flush()?;
-        }
-        if self.current.capacity() == 0 {
-            self.current = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK));
-        }
-        self.current.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<(), Problem> {
-        if self.current.is_empty() {
+impl Sent {
+    fn send(&mut self) -> Result<(), Problem> {
+        if self.length == 0 {
             return Ok(());
         }
-        self.full
-            .send(std::mem::take(&mut self.current))
-            .map_err(|_| Problem::damaged("the writer stopped"))
+        let next = self.emptied.try_recv().unwrap_or_else(|_| vec![0; CHUNK]);
+        let full = (std::mem::replace(&mut self.buffer, next), std::mem::take(&mut self.length));
+        self.full.send(full).map_err(|_| Problem::damaged("the writer stopped"))
+    }
+}
+
+impl Output for Sent {
+    fn room(&mut self) -> Result<&mut [u8], Problem> {
+        if self.length == self.buffer.len() {
+            self.send()?;
+        }
+        Ok(&mut self.buffer[self.length..])
+    }
+
+    fn filled(&mut self, length: usize) -> Result<(), Problem> {
+        self.length += length;
+        Ok(())
     }
 }
 

@@ -91,7 +91,7 @@ impl Case {
     }
 
     fn fetch_with(&self, progress: &dyn Progress) -> Result<Fetched, FetchError> {
-        Fetcher::new(self.options.clone()).fetch(&self.request(), &self.place, progress)
+        Fetcher::new(self.options.clone()).fetch(&self.request(), &self.place, &|_| {}, progress)
     }
 
     /// The last trouble at each mirror.

@@ -41,6 +41,7 @@ impl Many {
                 assert_eq!(guard, index);
                 Ok(fetched.size)
             },
+            |_, _| {},
             &NoProgress,
         )
     }

@@ -41,7 +41,7 @@ struct Source<'a> {
 
 impl Read for Source<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let length = super::zip::read_some_at(&self.job.file, buffer, self.at)?;
+        let length = self.job.archive.read_some_at(buffer, self.at)?;
         self.at += length as u64;
         self.job.task.advance(length as u64);
         Ok(length)

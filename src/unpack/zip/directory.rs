@@ -106,17 +106,17 @@ struct Section<'a> {
 impl Read for Section<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let length = buffer.len().min(usize::try_from(self.end - self.at).unwrap_or(usize::MAX));
-        let read = super::read_some_at(&self.job.file, &mut buffer[..length], self.at)?;
+        let read = self.job.archive.read_some_at(&mut buffer[..length], self.at)?;
         self.at += read as u64;
         Ok(read)
     }
 }
 
 fn find_end(job: &Job<'_>) -> Result<End, Problem> {
-    let tail_length = job.length.min(END_LENGTH + u64::from(u16::MAX));
-    let tail_start = job.length - tail_length;
+    let tail_length = job.archive.length().min(END_LENGTH + u64::from(u16::MAX));
+    let tail_start = job.archive.length() - tail_length;
     let mut tail = vec![0; usize::try_from(tail_length).unwrap_or(0)];
-    read_at(&job.file, &mut tail, tail_start)?;
+    read_at(&job.archive, &mut tail, tail_start)?;
     let mut candidates = Vec::new();
     let mut misplaced = None;
     for at in 0..tail.len().saturating_sub(END_LENGTH as usize - 1) {
@@ -153,7 +153,7 @@ fn read_end(job: &Job<'_>, record: &[u8], position: u64) -> Result<End, Problem>
     let mut locator = [0; LOCATOR_LENGTH as usize];
     let (end, position) = match position.checked_sub(LOCATOR_LENGTH) {
         Some(at) => {
-            read_at(&job.file, &mut locator, at)?;
+            read_at(&job.archive, &mut locator, at)?;
             if u32_at(&locator, 0) == LOCATOR64 {
                 if u32_at(&locator, 4) != 0 || u32_at(&locator, 16) > 1 {
                     return Err(several());
@@ -180,7 +180,7 @@ fn read_end64(job: &Job<'_>, at: u64, locator: u64, small: &End) -> Result<(End,
     if at.checked_add(56).is_none_or(|end| end > locator) {
         return Err(Problem::damaged("its zip64 end record lies outside the archive"));
     }
-    read_at(&job.file, &mut record, at)?;
+    read_at(&job.archive, &mut record, at)?;
     if u32_at(&record, 0) != END64 || u64_at(&record, 4).checked_add(at + 12) != Some(locator) {
         return Err(Problem::damaged("its zip64 end record is not where it should be"));
     }

@@ -1,16 +1,15 @@
 //! One entry of a zip archive: its local header, its data, its descriptor.
 
-use std::fs::File;
 use std::io::{self, BufRead, Read};
 
 use super::super::Job;
 use super::super::assembly::What;
 use super::super::content::{CHUNK, ContentWriter, Execute};
 use super::super::error::Problem;
-use super::super::overlap::overlapped;
+use super::super::overlap::{Taken, overlapped};
 use super::directory::{FLAG_DESCRIPTOR, Kind, Record, Zip64, u16_at, u32_at, u64_at};
 use super::method::{self, Deflate};
-use super::read_some_at;
+use crate::fetch::Arriving;
 
 const LOCAL: u32 = 0x0403_4b50;
 const LOCAL_LENGTH: usize = 30;
@@ -33,7 +32,7 @@ pub(super) struct Workspace<'f> {
 
 /// A stretch of the file, read ahead. Reading never crosses `end`.
 pub(super) struct Window<'f> {
-    file: &'f File,
+    archive: &'f Arriving,
     buffer: Vec<u8>,
     start: usize,
     filled: usize,
@@ -59,7 +58,8 @@ impl<'f> Window<'f> {
         while self.filled - self.start < wanted && self.position < self.end {
             let left = usize::try_from(self.end - self.position).unwrap_or(usize::MAX);
             let stop = wanted.min(self.filled.saturating_add(left));
-            let read = read_some_at(self.file, &mut self.buffer[self.filled..stop], self.position)?;
+            let buffer = &mut self.buffer[self.filled..stop];
+            let read = self.archive.read_some_at(buffer, self.position)?;
             if read == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -135,9 +135,9 @@ impl BufRead for Data<'_, '_> {
 }
 
 impl<'f> Workspace<'f> {
-    pub(super) fn new(file: &'f File) -> Self {
+    pub(super) fn new(archive: &'f Arriving) -> Self {
         let window =
-            Window { file, buffer: vec![0; CHUNK], start: 0, filled: 0, position: 0, end: 0 };
+            Window { archive, buffer: vec![0; CHUNK], start: 0, filled: 0, position: 0, end: 0 };
         Self { window, output: vec![0; CHUNK], deflate: Deflate::new() }
     }
 
@@ -193,35 +193,21 @@ impl<'f> Workspace<'f> {
         let data = Data { window, left: record.packed };
         let mut crc = flate2::Crc::new();
         let mut length = 0u64;
-        let mut check = |bytes: &[u8]| {
+        let mut take = |bytes: &[u8]| {
             length += bytes.len() as u64;
             if length > record.size {
                 let (entry, declared) = (record.name.clone(), record.size);
                 return Err(Problem::Size { entry, declared, found: length });
             }
             crc.update(bytes);
-            Ok(())
-        };
-        let mut write = |bytes: &[u8]| {
             writer.write(bytes)?;
             job.task.advance(bytes.len() as u64);
             Ok(())
         };
         if record.size < OVERLAP_FROM {
-            method::decompress(record, data, deflate, output, &mut |bytes| {
-                check(bytes)?;
-                write(bytes)
-            })?;
+            method::decompress(record, data, deflate, &mut Taken::new(output, take))?;
         } else {
-            overlapped(
-                |send| {
-                    method::decompress(record, data, deflate, output, &mut |bytes| {
-                        check(bytes)?;
-                        send(bytes)
-                    })
-                },
-                &mut write,
-            )?;
+            overlapped(|output| method::decompress(record, data, deflate, output), &mut take)?;
         }
         check_content(record, writer.written(), crc.sum())?;
         writer.finish()
@@ -232,7 +218,7 @@ impl<'f> Workspace<'f> {
         let Self { window, output, deflate } = self;
         let data = Data { window, left: record.packed };
         let mut target = Vec::new();
-        method::decompress(record, data, deflate, output, &mut |bytes| {
+        let take = |bytes: &[u8]| {
             target.extend_from_slice(bytes);
             let found = target.len() as u64;
             if found > MAX_TARGET || found > record.size {
@@ -240,7 +226,8 @@ impl<'f> Workspace<'f> {
                 return Err(Problem::Size { entry: name(), declared, found });
             }
             Ok(())
-        })?;
+        };
+        method::decompress(record, data, deflate, &mut Taken::new(output, take))?;
         let mut crc = flate2::Crc::new();
         crc.update(&target);
         check_content(record, target.len() as u64, crc.sum())?;

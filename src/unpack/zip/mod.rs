@@ -8,8 +8,6 @@ mod name;
 
 pub(super) use self::method::decoding;
 
-use std::fs::File;
-use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -19,6 +17,7 @@ use super::Job;
 use super::assembly::{Assembly, What};
 use super::content::Execute;
 use super::error::Problem;
+use crate::fetch::Arriving;
 use crate::model::{Tree, TreePath};
 
 /// An entry to decompress.
@@ -72,7 +71,7 @@ fn decompress_all(job: &Job<'_>, tasks: &[Task<'_>]) -> Result<Vec<(usize, What)
     let landed = Mutex::new(Vec::with_capacity(tasks.len()));
     let failure: Mutex<Option<(u64, Problem)>> = Mutex::new(None);
     let work = || {
-        let mut workspace = Workspace::new(&job.file);
+        let mut workspace = Workspace::new(&job.archive);
         let mut own = Vec::new();
         while !failed.load(Ordering::Relaxed) {
             let at = next.fetch_add(1, Ordering::Relaxed);
@@ -108,25 +107,12 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// Reads some bytes at an offset, without the file's own position: threads share the file.
-pub(super) fn read_some_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    loop {
-        #[cfg(unix)]
-        let read = std::os::unix::fs::FileExt::read_at(file, buffer, offset);
-        #[cfg(windows)]
-        let read = std::os::windows::fs::FileExt::seek_read(file, buffer, offset);
-        match read {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            read => return read,
-        }
-    }
-}
-
 /// Fills the buffer from an offset; an end before that is a truncated archive.
-pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> Result<(), Problem> {
+pub(super) fn read_at(archive: &Arriving, buffer: &mut [u8], offset: u64) -> Result<(), Problem> {
     let mut done = 0;
     while done < buffer.len() {
-        let read = read_some_at(file, &mut buffer[done..], offset + done as u64)
+        let read = archive
+            .read_some_at(&mut buffer[done..], offset + done as u64)
             .map_err(|source| Problem::Read { source })?;
         if read == 0 {
             let reason = format!("it ends at byte {}", offset + done as u64);
