@@ -68,7 +68,7 @@ def compare(contestants, rounds, memory=0, settle=True):
                 if settle:
                     sync(contestant.place)
                 ballast.release()
-                contestant.samples.append(sample(contestant))
+                contestant.samples.append(sample(contestant, with_peak=settle))
                 contestant.clean_up()
                 ballast.hold()
                 if settle:
@@ -78,9 +78,9 @@ def compare(contestants, rounds, memory=0, settle=True):
     return [summary(contestant) for contestant in contestants]
 
 
-def sample(contestant):
+def sample(contestant, with_peak):
     """One run. `apart` is its time without waiting for the disk, `durable` with it."""
-    taken, stdout = measure(contestant.command())
+    taken, stdout = measure(contestant.command(), with_peak)
     inside = contestant.barrier(stdout)
     if inside is None:
         begin = time.perf_counter()
@@ -107,22 +107,24 @@ def summary(contestant):
         "maximum": max(apart),
         "durable": median("durable"),
         "cpu": median("cpu"),
-        "peak_mib": max(one["peak_mib"] for one in samples),
+        "peak_mib": max((one["peak_mib"] for one in samples if "peak_mib" in one), default=None),
         "read_mib": median("read_mib"),
         "samples": samples,
     }
 
 
-def measure(command):
-    """Wall and processor time in seconds, peak memory and bytes read in MiB of one run; its output.
+def measure(command, with_peak):
+    """Wall and processor time in seconds and bytes read in MiB of one run, and its output; where
+    `with_peak`, peak memory in MiB, of its largest process.
 
-    The peak is that of the largest process. One below this script's own size, which a process begins
-    with, shows as that size.
+    Peak memory is asked of GNU time, which starts the command with next to none of its own (a process
+    begins with the peak of whoever starts it) and takes half a millisecond for it.
     """
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as errors, tempfile.NamedTemporaryFile() as peak:
         command = [str(part) for part in command]
+        prefix = ["time", "--quiet", "--format=%M", f"--output={peak.name}", "--"] if with_peak else []
         begin = time.perf_counter()
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
+        process = subprocess.Popen([*prefix, *command], stdin=subprocess.DEVNULL, stdout=out, stderr=errors)
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         wall = time.perf_counter() - begin
         # It has ended and is not reaped: the kernel still says what it did.
@@ -134,12 +136,9 @@ def measure(command):
             errors.seek(0)
             message = (out.read() + errors.read()).decode(errors="replace")
             sys.exit(f"{' '.join(command)}\nended with status {process.returncode}:\n{message}")
-        taken = {
-            "wall": wall,
-            "cpu": usage.ru_utime + usage.ru_stime,
-            "peak_mib": usage.ru_maxrss / 1024,
-            "read_mib": read / 2**20,
-        }
+        taken = {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "read_mib": read / 2**20}
+        if with_peak:
+            taken["peak_mib"] = int(peak.read()) / 1024
         return taken, out.read()
 
 

@@ -18,6 +18,7 @@ PACKAGES = {
     "nginx": "nginx-light",
     "ostree": "ostree",
     "strace": "strace",
+    "time": "time",
     "unzip": "unzip",
     "xz": "xz-utils",
     "zstd": "zstd",

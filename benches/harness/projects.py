@@ -110,9 +110,10 @@ def unpacked_size(archive):
         return sum(entry.file_size for entry in opened.infolist())
 
 
-def memory_for(*archives):
-    """How much memory a build of these wheels may fill: what is unpacked, and half as much again."""
-    return sum(unpacked_size(archive) for archive in archives) * 3 // 2 + 2**29
+def memory_for(archive):
+    """How much memory a build of a wheel may fill: what is unpacked and the archive once more, and
+    half as much again."""
+    return (unpacked_size(archive) + archive.stat().st_size) * 3 // 2 + 2**29
 
 
 def many_files(path, count, seed):

@@ -50,14 +50,16 @@ def markdown(lines):
 
 
 def is_number(cell):
-    return cell.replace(".", "").replace("–", "").replace("≤", "").replace(" ", "").isdigit() or cell == ""
+    return cell.replace(".", "").replace("–", "").replace(" ", "").isdigit() or cell == ""
 
 
 def results_table(record):
     """Every contestant of one row. The range is that of the time without the wait for the disk."""
     unit = record["unit"]
     waits = any(result["durable"] != result["apart"] for result in record["results"])
-    head = ["program", unit, "min – max", *(["on disk after"] if waits else []), "CPU", "peak MiB", "read MiB", "runs"]
+    peaks = all(result["peak_mib"] is not None for result in record["results"])
+    head = ["program", unit, "min – max", *(["on disk after"] if waits else []), "CPU"]
+    head += [*(["peak MiB"] if peaks else []), "read MiB", "runs"]
     lines = [head]
     for result in record["results"]:
         scale = UNITS[unit]
@@ -65,10 +67,10 @@ def results_table(record):
         line.append(f"{number(result['minimum'] * scale)} – {number(result['maximum'] * scale)}")
         if waits:
             line.append(number(result["durable"] * scale))
-        peak = result["peak_mib"]
-        # A process begins with the size of the script that starts it.
-        floor = "≤ " if peak <= record["floor_mib"] else ""
-        line += [number(result["cpu"] * scale), f"{floor}{peak:.0f}", f"{result['read_mib']:.1f}", str(result["rounds"])]
+        line.append(number(result["cpu"] * scale))
+        if peaks:
+            line.append(f"{result['peak_mib']:.0f}")
+        line += [f"{result['read_mib']:.1f}", str(result["rounds"])]
         lines.append(line)
     return f"{record['row']}: {record['subject']}\n\n{markdown(lines)}"
 
