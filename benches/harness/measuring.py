@@ -94,20 +94,22 @@ def sample(contestant, with_peak):
 def summary(contestant):
     """Medians, and the range of the time without the wait."""
     samples = contestant.samples
-    apart = [one["apart"] for one in samples]
+
+    def values(field):
+        return [one[field] for one in samples if field in one]
 
     def median(field):
-        return statistics.median(one[field] for one in samples)
+        return statistics.median(values(field)) if values(field) else None
 
     return {
         "name": contestant.name,
         "rounds": len(samples),
         "apart": median("apart"),
-        "minimum": min(apart),
-        "maximum": max(apart),
+        "minimum": min(values("apart")),
+        "maximum": max(values("apart")),
         "durable": median("durable"),
         "cpu": median("cpu"),
-        "peak_mib": max((one["peak_mib"] for one in samples if "peak_mib" in one), default=None),
+        "peak_mib": max(values("peak_mib"), default=None),
         "read_mib": median("read_mib"),
         "samples": samples,
     }
@@ -136,19 +138,22 @@ def measure(command, with_peak):
             errors.seek(0)
             message = (out.read() + errors.read()).decode(errors="replace")
             sys.exit(f"{' '.join(command)}\nended with status {process.returncode}:\n{message}")
-        taken = {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "read_mib": read / 2**20}
+        taken = {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime}
+        if read is not None:
+            taken["read_mib"] = read / 2**20
         if with_peak:
             taken["peak_mib"] = int(peak.read()) / 1024
         return taken, out.read()
 
 
 def bytes_read(pid):
-    """What read and its kin returned to a process, from memory or disk (mapped files do not count)."""
+    """What read and its kin returned to a process, from memory or disk; mapped files do not count.
+    None where only root may know."""
     with contextlib.suppress(OSError):
         for line in pathlib.Path(f"/proc/{pid}/io").read_text().splitlines():
             if line.startswith("rchar:"):
                 return int(line.split()[1])
-    return 0
+    return None
 
 
 class Ballast:
@@ -227,8 +232,13 @@ def sync(path):
 
 def remove(tree):
     """Removes a tree, also one of read-only directories."""
-    if not tree.exists():
-        return
+    if tree.exists():
+        make_writable(tree)
+        subprocess.run(["rm", "-rf", tree], check=True)
+
+
+def make_writable(tree):
+    """So that one without root can move and remove what is in it."""
     if os.geteuid() != 0:
-        subprocess.run(["find", tree, "-type", "d", "!", "-perm", "-u+w", "-exec", "chmod", "u+w", "{}", "+"], check=True)
-    subprocess.run(["rm", "-rf", tree], check=True)
+        find = ["find", tree, "-type", "d", "!", "-perm", "-u+w", "-exec", "chmod", "u+w", "{}", "+"]
+        subprocess.run(find, check=True)

@@ -58,8 +58,9 @@ def results_table(record):
     unit = record["unit"]
     waits = any(result["durable"] != result["apart"] for result in record["results"])
     peaks = all(result["peak_mib"] is not None for result in record["results"])
+    reads = all(result["read_mib"] is not None for result in record["results"])
     head = ["program", unit, "min – max", *(["on disk after"] if waits else []), "CPU"]
-    head += [*(["peak MiB"] if peaks else []), "read MiB", "runs"]
+    head += [*(["peak MiB"] if peaks else []), *(["read MiB"] if reads else []), "runs"]
     lines = [head]
     for result in record["results"]:
         scale = UNITS[unit]
@@ -70,7 +71,9 @@ def results_table(record):
         line.append(number(result["cpu"] * scale))
         if peaks:
             line.append(f"{result['peak_mib']:.0f}")
-        line += [f"{result['read_mib']:.1f}", str(result["rounds"])]
+        if reads:
+            line.append(f"{result['read_mib']:.1f}")
+        line.append(str(result["rounds"]))
         lines.append(line)
     return f"{record['row']}: {record['subject']}\n\n{markdown(lines)}"
 
@@ -104,9 +107,10 @@ def duration(seconds):
 
 def number(value):
     """Three digits that count."""
-    if value == int(value):
+    if value == int(value) or value >= 100:
         return f"{value:.0f}"
-    return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+    digits = 1 if value >= 10 else 2 if value >= 0.1 else 3
+    return f"{value:.{digits}f}"
 
 
 def tables(records):

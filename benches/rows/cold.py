@@ -24,5 +24,6 @@ def run(bench):
         for peer in others:
             limit = of_bsdtar if peer["name"] == "bsdtar" else None
             bench.ratio("cold", f"{subject}, without the wait for the disk", own, peer, limit)
-        bench.ratio("cold", f"{subject}, until all is on the disk", own, uv, 0.85, field="durable", than="uv, then sync -f")
+        work = f"{subject}, until all is on the disk"
+        bench.ratio("cold", work, own, uv, 0.85, field="durable", than="uv, then sync -f")
         bench.done(place)

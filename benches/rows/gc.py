@@ -41,6 +41,7 @@ class RemoveAll(Half):
 
     def prepare(self):
         super().prepare()
+        measuring.make_writable(self.project.store / "realised")
         for name in names(self.project.store) - self.before:
             target = self.place / "out" / name
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -55,28 +55,23 @@ def run(bench):
         "generation", "its wait for the disk included", own, copy, 1.0, field="durable", of="apart", than=than
     )
     bench.ratio("generation", "without the wait for the disk", own, copy, None, than=than)
+    if own["read_mib"] is not None:
+        bench.value("generation", "bytes that it read, of all files together", own["read_mib"], "MiB", None)
     if bench.has("strace"):
         following.prepare()
-        opened, mapped = files_opened(project, place)
+        opened = blobs_opened(project, place / "calls")
         bench.value("generation", "blobs that were there and are opened", len(opened), "files", 0)
-        bench.value("generation", "bytes read by read and its kin, of all files together", own["read_mib"], "MiB", None)
         if opened:
-            bench.note("generation", f"opened: {', '.join(sorted(opened)[:3])} …; {mapped} mapped")
+            bench.note("generation", f"opened: {', '.join(sorted(opened)[:3])} …")
     bench.done(place)
 
 
-def files_opened(project, place):
-    """The blobs of before that one more build opens for reading, and how many files it maps."""
+def blobs_opened(project, log):
+    """The blobs of before that one more build opens; without its content none can be read or mapped."""
     blobs = project.store / "blobs"
     before = {path.name for path in blobs.rglob("*") if path.is_file()}
-    log = place / "calls"
-    calls = "trace=open,openat,openat2,mmap"
+    calls = "trace=open,openat,openat2"
     measuring.run(["strace", "-f", "-y", "-qq", "-e", calls, "-o", log, *project.command("--json", "build")])
-    opened, mapped = set(), 0
-    for line in log.read_text(errors="replace").splitlines():
-        # -y writes the path of every descriptor behind it: "= 7</…/blobs/ab/abcd…>".
-        path = re.search(rf"= \d+<{re.escape(str(blobs))}/[^>]*?([^/>]+)>", line)
-        if path and path[1] in before and "O_PATH" not in line:
-            opened.add(path[1])
-        mapped += "mmap(" in line and str(blobs) in line
-    return opened, mapped
+    # -y writes the path of each descriptor behind it: "= 7</…/blobs/ab/abcd…>".
+    opened = re.findall(rf"= \d+<{re.escape(str(blobs))}/[^>]*?([^/>]+)>", log.read_text(errors="replace"))
+    return before & set(opened)
