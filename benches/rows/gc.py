@@ -1,6 +1,7 @@
 """`gc` of half of a store beside `rm -rf` of the same names, realised links included."""
 
 import os
+import sys
 
 from harness import measuring
 from harness.projects import Package, Project, many_files
@@ -32,7 +33,8 @@ class Gc(Half):
         return self.collect()
 
     def clean_up(self):
-        pass
+        if names(self.project.store) != self.before:
+            sys.exit("gc did not remove what was built last, or more than that")
 
 
 class RemoveAll(Half):
