@@ -3,7 +3,7 @@
 import os
 import time
 
-from harness.measuring import sync
+from harness.measuring import Ballast, sync
 
 
 def run(bench):
@@ -16,6 +16,8 @@ def run(bench):
         os.close(descriptor)
     rate = 200 / (time.perf_counter() - begin)
     chunk = os.urandom(2**20)
+    with Ballast(bench.sizes.written_mib * 2**20 * 3 // 2):
+        sync(place)
     begin = time.perf_counter()
     descriptor = os.open(place / "large", os.O_WRONLY | os.O_CREAT)
     for _ in range(bench.sizes.written_mib):
