@@ -21,6 +21,8 @@ pub fn create_new(path: &Path, mode: u32) -> io::Result<File> {
     if std::os::unix::fs::MetadataExt::mode(&file.metadata()?) & 0o7777 != mode {
         set_mode(&file, mode)?;
     }
+    #[cfg(windows)]
+    let _ = mode;
     Ok(file)
 }
 
