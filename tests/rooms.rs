@@ -29,7 +29,7 @@ const BESIDE_THE_LINE: [(&str, &[&str]); 9] = [
     ("model", &[]),
     ("disk", &[]),
     ("host", &["model"]),
-    ("binary", &["model"]),
+    ("binary", &["disk", "model"]),
     ("remote", &["model", "store"]),
     ("evidence", &["model", "runtime"]),
     ("ui", &["model"]),
@@ -38,7 +38,8 @@ const BESIDE_THE_LINE: [(&str, &[&str]); 9] = [
 ];
 
 /// A room of the line whose work is made of a wing's output: the files of an application's directory
-/// are the closure of what its binaries import. Wings import `model` alone, so nothing goes round.
+/// are the closure of what its binaries import. Wings import `model` and
+/// `disk` alone, so nothing goes round.
 const TAKES_FROM_A_WING: [(&str, &str); 1] = [("runtime", "binary")];
 
 const LONGEST_FILE: usize = 900;

@@ -1,16 +1,16 @@
 //! Binaries: what a PE or ELF file says of itself, read without running it.
 //!
 //! Files are hostile: reads are bounded, nothing is believed, a file that lies gives an error and
-//! never a panic. This room knows nothing but `model`.
+//! never a panic. This room knows nothing but `model` and `disk`.
 
 mod elf;
 mod pe;
 mod window;
 
 use std::fmt;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use crate::disk;
 use crate::model::Platform;
 use window::Window;
 
@@ -150,7 +150,7 @@ impl Fault {
 /// Reads a few kilobytes, however large the file is.
 pub fn imports(path: &Path) -> Result<Option<Imports>, BinaryError> {
     let read = |source| BinaryError::Read { path: path.to_owned(), source };
-    let file = File::open(path).map_err(read)?;
+    let file = disk::open(path).map_err(read)?;
     let mut window = Window::new(file).map_err(read)?;
     imports_of(&mut window).map_err(|fault| match fault {
         Fault::Io(source) => read(source),

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::model::Name;
+use crate::model::{Name, Progress};
 use crate::pipeline::{self, Settings};
 use crate::ui::{Output, TerminalProgress, install_diagnostics};
 
@@ -107,9 +107,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return wrong_usage(error, &arguments),
     };
     let output = Output { json: global.json, quiet: global.quiet };
+    let progress = TerminalProgress::new(global.quiet, global.json);
+    let listener = progress.clone();
+    pipeline::tell_of_waits(move |line| listener.note(line));
     let context = Context {
         output,
-        progress: TerminalProgress::new(global.quiet, global.json),
+        progress,
         settings: Settings {
             project: global.project,
             environment: global.environment,

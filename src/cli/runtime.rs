@@ -54,6 +54,12 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
             context.done(&report, |text| {
                 let removed = report.removed.len() as u64;
                 text.push_str(&format!("removed {}\n", count(removed, "runtime directory")));
+                for remaining in &report.remaining {
+                    text.push_str(&format!("  held open by another program: {remaining}\n"));
+                }
+                if !report.remaining.is_empty() {
+                    text.push_str("What is held open goes at the end of a later run.\n");
+                }
             })
         }
     }

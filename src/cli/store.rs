@@ -84,23 +84,34 @@ fn stat(context: &Context) -> Answer {
 fn verify(repair: bool, context: &Context) -> Answer {
     let report = pipeline::store_verify(&context.settings, repair, &context.progress)?;
     let sound = report.damages.iter().all(|damage| damage.repaired);
+    let all_read = report.skipped.is_empty();
     context.done(&report, |text| {
         for damage in &report.damages {
             let state = if damage.repaired { "repaired: " } else { "" };
             text.push_str(&format!("{state}{}\n", damage.what));
+        }
+        for skipped in &report.skipped {
+            text.push_str(&format!("not verified: {}\n", skipped.reason));
         }
         text.push_str(&format!(
             "{} read, {}: {}\n",
             count(report.blobs, "blob"),
             bytes(report.bytes),
             match (report.damages.len() as u64, sound) {
-                (0, _) => "everything is what its digest says".to_owned(),
+                (0, _) if all_read => "everything is what its digest says".to_owned(),
+                (0, _) => format!(
+                    "no damage; {} not verified",
+                    count(report.skipped.len() as u64, "file")
+                ),
                 (damages, true) => format!("{}, repaired", count(damages, "damage")),
                 (damages, false) => count(damages, "damage"),
             },
         ));
         if let Some(advice) = &report.advice {
             text.push_str(&format!("{advice}\n"));
+        }
+        if !all_read {
+            text.push_str("Close the programs that hold them open, or wait for the scan to end, and verify again.\n");
         }
         if !sound && repair {
             text.push_str("Run \"drystone build\" in the projects that need it: it brings back what is not in the archives.\n");
@@ -110,5 +121,5 @@ fn verify(repair: bool, context: &Context) -> Answer {
             );
         }
     })?;
-    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if sound && all_read { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

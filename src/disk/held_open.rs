@@ -1,23 +1,24 @@
 //! What another program holds open for a moment: on Windows opening, renaming and removing then fail
 //! with a sharing violation, and trying again helps.
 //!
-//! All retries of one command together may take 25 seconds: virus scanners hold a fresh package that
+//! One command may stand still for that for 25 seconds in all: virus scanners hold a fresh package that
 //! long. Every use of files that can meet such a program goes through [`retried`]; after a second of
 //! waiting for one file it says which file, and what the likely cause is.
 
 use std::fs::{self, File};
 use std::io;
 use std::path::Path;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What all retries of one command may take together, in milliseconds.
-const BUDGET: u64 = 25_000;
+/// How long a command may stand still for others.
+const BUDGET: Duration = Duration::from_secs(25);
 /// After this time of waiting for one file a person is told.
 const QUIET: Duration = Duration::from_secs(1);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
-static SPENT: AtomicU64 = AtomicU64::new(0);
+static WAITS: Waits = Waits::new(BUDGET);
 static LISTENER: OnceLock<Box<dyn Fn(&str) + Send + Sync>> = OnceLock::new();
 
 /// Says who is told, in one line each, which file this process waits for and why. The first call
@@ -30,6 +31,17 @@ pub fn tell_of_waits(listener: impl Fn(&str) + Send + Sync + 'static) {
 /// `ERROR_LOCK_VIOLATION`, `ERROR_DELETE_PENDING`, `ERROR_USER_MAPPED_FILE`.
 pub fn is_held_open(error: &io::Error) -> bool {
     cfg!(windows) && matches!(error.raw_os_error(), Some(32 | 33 | 303 | 1224))
+}
+
+/// What to do about an error of the operating system: this where another program holds the file
+/// open, else `otherwise`.
+pub fn advice(error: &io::Error, otherwise: &'static str) -> &'static str {
+    match is_held_open(error) {
+        true => {
+            "another program holds it open, most likely a virus scanner or a running program: close it, or wait for the scan to end, and run the command again"
+        }
+        false => otherwise,
+    }
 }
 
 /// Whether a change of names was refused. While somebody has a file open that is to be replaced or
@@ -50,10 +62,56 @@ pub(super) fn retried_naming<T>(path: &Path, work: impl FnMut() -> io::Result<T>
     Patience::of_this_process().retry(path, is_refused, work)
 }
 
+/// The time in which at least one thread waited: many that wait for one scanner spend it once.
+struct Waits {
+    budget: Duration,
+    waiting: Mutex<Waiting>,
+}
+
+struct Waiting {
+    threads: u32,
+    since: Option<Instant>,
+    before: Duration,
+}
+
+impl Waits {
+    const fn new(budget: Duration) -> Self {
+        let waiting = Waiting { threads: 0, since: None, before: Duration::ZERO };
+        Self { budget, waiting: Mutex::new(waiting) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn are_over(&self) -> bool {
+        self.lock().spent() >= self.budget
+    }
+
+    fn wait(&self, pause: Duration) {
+        let mut waiting = self.lock();
+        waiting.threads += 1;
+        waiting.since.get_or_insert_with(Instant::now);
+        drop(waiting);
+        std::thread::sleep(pause);
+        let mut waiting = self.lock();
+        waiting.threads -= 1;
+        if waiting.threads == 0 {
+            waiting.before = waiting.spent();
+            waiting.since = None;
+        }
+    }
+}
+
+impl Waiting {
+    fn spent(&self) -> Duration {
+        self.before + self.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+}
+
 /// How long to try, and whom to tell.
 struct Patience<'a> {
-    budget: u64,
-    spent: &'a AtomicU64,
+    waits: &'a Waits,
     tell: &'a dyn Fn(&str),
 }
 
@@ -64,7 +122,7 @@ impl Patience<'static> {
                 listener(line);
             }
         };
-        Self { budget: BUDGET, spent: &SPENT, tell }
+        Self { waits: &WAITS, tell }
     }
 }
 
@@ -77,7 +135,7 @@ impl Patience<'_> {
     ) -> io::Result<T> {
         let mut begun = None;
         let mut told = false;
-        let mut pause = 5;
+        let mut pause = SHORTEST_PAUSE;
         loop {
             let error = match work() {
                 Err(error) if worth(&error) => error,
@@ -86,8 +144,7 @@ impl Patience<'_> {
             let waited = begun.get_or_insert_with(Instant::now).elapsed();
             // "Access denied" may be for good, so it is not worth more than a moment.
             let is_long = waited >= QUIET;
-            if self.spent.load(Ordering::Relaxed) >= self.budget || is_long && !is_held_open(&error)
-            {
+            if self.waits.are_over() || is_long && !is_held_open(&error) {
                 return Err(error);
             }
             if is_long && !told {
@@ -97,9 +154,8 @@ impl Patience<'_> {
                     path.display()
                 ));
             }
-            self.spent.fetch_add(pause, Ordering::Relaxed);
-            std::thread::sleep(Duration::from_millis(pause));
-            pause = (pause * 2).min(250);
+            self.waits.wait(pause);
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
 }
@@ -133,9 +189,18 @@ pub fn hard_link(from: &Path, to: &Path) -> io::Result<()> {
 /// nor access rights are cleared first.
 pub fn remove_file(path: &Path) -> io::Result<()> {
     #[cfg(windows)]
-    return retried(path, || super::windows::remove_name(path));
+    return retried(path, || super::windows::remove_name(path).map(drop));
     #[cfg(unix)]
     fs::remove_file(path)
+}
+
+/// The same; the bytes that are free then: none while the file has other names.
+pub(super) fn remove_counting(path: &Path, there: &fs::Metadata) -> io::Result<u64> {
+    #[cfg(windows)]
+    let names = u64::from(retried(path, || super::windows::remove_name(path))?);
+    #[cfg(unix)]
+    let names = fs::remove_file(path).map(|()| std::os::unix::fs::MetadataExt::nlink(there))?;
+    Ok(if names > 1 { 0 } else { there.len() })
 }
 
 #[cfg(test)]

@@ -27,7 +27,7 @@ use std::path::Path;
 pub use directory::{make_directories, make_directory, sync_directory};
 pub use facts::{FileFacts, FileIdentity, facts};
 pub use held_open::{
-    hard_link, is_held_open, open, read, read_to_string, remove_file, rename, retried,
+    advice, hard_link, is_held_open, open, read, read_to_string, remove_file, rename, retried,
     tell_of_waits,
 };
 pub use naming::{rename_new, rename_over, with_parent};

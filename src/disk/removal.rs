@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
-use super::held_open::{is_held_open, remove_file, retried};
+use super::held_open::{is_held_open, remove_counting, retried};
 use super::{DiskError, failed};
 
 /// Directories that one thread removes without asking others for help.
@@ -48,15 +48,8 @@ fn remove(path: &Path, removed: &mut Removed) -> Result<bool, DiskError> {
     if metadata.is_dir() {
         return remove_directory(path, removed);
     }
-    if !is_gone(remove_file(path), path, removed)? {
-        return Ok(false);
-    }
-    #[cfg(unix)]
-    if std::os::unix::fs::MetadataExt::nlink(&metadata) > 1 {
-        return Ok(true);
-    }
-    removed.freed += metadata.len();
-    Ok(true)
+    let counted = remove_counting(path, &metadata).map(|freed| removed.freed += freed);
+    is_gone(counted, path, removed)
 }
 
 fn remove_directory(path: &Path, removed: &mut Removed) -> Result<bool, DiskError> {

@@ -14,8 +14,9 @@ use windows_sys::Win32::Storage::FileSystem::{
     BY_HANDLE_FILE_INFORMATION, DELETE, FILE_DISPOSITION_FLAG_DELETE,
     FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE, FILE_DISPOSITION_FLAG_POSIX_SEMANTICS,
     FILE_DISPOSITION_INFO_EX, FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT,
-    FileDispositionInfoEx, GetFileInformationByHandle, MOVEFILE_REPLACE_EXISTING,
-    MOVEFILE_WRITE_THROUGH, MoveFileExW, READ_CONTROL, SetFileInformationByHandle, WRITE_DAC,
+    FILE_READ_ATTRIBUTES, FileDispositionInfoEx, GetFileInformationByHandle,
+    MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH, MoveFileExW, READ_CONTROL,
+    SetFileInformationByHandle, WRITE_DAC,
 };
 
 /// What a new file is opened for: writing, and changing its access rules while it is open.
@@ -84,11 +85,13 @@ fn move_file(from: &Path, to: &Path, flags: u32) -> io::Result<()> {
 /// Removes one name of a file, or a link itself. The name is gone at once, also while somebody who
 /// allows it has the file open, and a read-only file goes without its attribute being cleared,
 /// which its other names would lose too. File systems that know no such removal get an ordinary one.
-pub(super) fn remove_name(path: &Path) -> io::Result<()> {
+/// How many names it had.
+pub(super) fn remove_name(path: &Path) -> io::Result<u32> {
     let file = File::options()
-        .access_mode(DELETE)
+        .access_mode(DELETE | FILE_READ_ATTRIBUTES)
         .custom_flags(FILE_FLAG_OPEN_REPARSE_POINT | FILE_FLAG_BACKUP_SEMANTICS)
         .open(path)?;
+    let names = information(&file)?.nNumberOfLinks;
     let information = FILE_DISPOSITION_INFO_EX {
         Flags: FILE_DISPOSITION_FLAG_DELETE
             | FILE_DISPOSITION_FLAG_POSIX_SEMANTICS
@@ -106,9 +109,10 @@ pub(super) fn remove_name(path: &Path) -> io::Result<()> {
     });
     drop(file);
     match removed {
-        Err(error) if is_unknown_here(&error) => std::fs::remove_file(path),
-        done => done,
+        Err(error) if is_unknown_here(&error) => std::fs::remove_file(path)?,
+        done => done?,
     }
+    Ok(names)
 }
 
 /// Whether a file system (FAT, an old server, Wine) does not know what was asked.

@@ -51,9 +51,9 @@ pub(super) fn deny_writing(file: &File) -> io::Result<()> {
 }
 
 /// Whether this user is refused to write to a file. Asked by opening it, which answers for every rule
-/// of whatever origin; nothing is written.
+/// of whatever origin; nothing is written, and nobody is waited for.
 pub(super) fn is_writing_denied(path: &Path) -> io::Result<bool> {
-    match super::retried(path, || File::options().access_mode(FILE_WRITE_DATA).open(path)) {
+    match File::options().access_mode(FILE_WRITE_DATA).open(path) {
         Ok(_) => Ok(false),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(true),
         Err(error) => Err(error),

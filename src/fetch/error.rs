@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::trouble::{Mismatch, TlsProblem, Trouble};
+use crate::disk;
 use crate::model::{Fate, Vanished};
 
 /// Why something could not be fetched.
@@ -155,7 +156,10 @@ impl FetchError {
             io::ErrorKind::ReadOnlyFilesystem => {
                 "the store is on a read-only file system: name another with --store"
             }
-            _ => "check that file and its directory, then run the command again",
+            _ => disk::advice(
+                &source,
+                "check that file and its directory, then run the command again",
+            ),
         };
         Self::Disk { label: label.to_owned(), step, path: path.to_owned(), source, help }
     }

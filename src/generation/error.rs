@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::disk;
 use crate::store::StoreError;
 
 /// Why generations cannot be read or written.
@@ -12,7 +13,13 @@ pub enum GenerationError {
     #[error("cannot {step} {}", path.display())]
     #[diagnostic(
         code(drystone::generation::io),
-        help("see the cause above; the generations that were there are untouched")
+        help(
+            "{}",
+            disk::advice(
+                source,
+                "see the cause above; the generations that were there are untouched"
+            )
+        )
     )]
     Io {
         /// What was being done; completes "cannot …".

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use miette::{NamedSource, SourceSpan};
 
+use crate::disk;
 use crate::model::{Name, Platform, Version};
 
 /// Why a lock cannot be read, made or saved.
@@ -13,7 +14,10 @@ use crate::model::{Name, Platform, Version};
 pub enum LockError {
     /// Reading the file failed.
     #[error("the lock {} cannot be read", .path.display())]
-    #[diagnostic(code(drystone::lock::unreadable), help("see that it is a file that you may read"))]
+    #[diagnostic(
+        code(drystone::lock::unreadable),
+        help("{}", disk::advice(source, "see that it is a file that you may read"))
+    )]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -24,7 +28,13 @@ pub enum LockError {
     #[error("the lock cannot be written: could not {step} {}", .path.display())]
     #[diagnostic(
         code(drystone::lock::unwritable),
-        help("see that its directory may be written and has room; the old file is untouched")
+        help(
+            "{}",
+            disk::advice(
+                source,
+                "see that its directory may be written and has room; the old file is untouched"
+            )
+        )
     )]
     Unwritable {
         /// The file.

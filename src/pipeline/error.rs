@@ -6,6 +6,7 @@ use miette::Diagnostic;
 
 use crate::catalogue::CatalogueError;
 use crate::compose::ComposeError;
+use crate::disk;
 use crate::fetch::FetchError;
 use crate::generation::GenerationError;
 use crate::lock::LockError;
@@ -119,7 +120,10 @@ pub enum Error {
     #[error("{} cannot be used", path.display())]
     #[diagnostic(
         code(drystone::project::directory),
-        help("check that it exists and that you may read and write it")
+        help(
+            "{}",
+            disk::advice(source, "check that it exists and that you may read and write it")
+        )
     )]
     Directory {
         /// Which.

@@ -49,5 +49,7 @@ pub use store::{
 };
 pub use why::{WhyReport, why};
 
+pub use crate::disk::tell_of_waits;
+
 /// What every verb returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

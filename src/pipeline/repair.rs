@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::{Error, Result};
 use crate::model::{BlobId, Progress, Sha256Digest, Tree};
 use crate::runtime::ChangedFile;
-use crate::store::{Damage, Store, UnpackRecord, VerifyOptions, VerifyReport};
+use crate::store::{Damage, Skipped, Store, UnpackRecord, VerifyOptions, VerifyReport};
 use crate::unpack::unpack;
 
 /// Finds the archive of a hash: in the store, or wherever the verb can bring it from.
@@ -23,6 +23,8 @@ pub(super) struct Left {
     pub damages: Vec<Damage>,
     /// Those of them, by path, that were right again for a moment.
     pub again: BTreeSet<PathBuf>,
+    /// What could not be read at the end.
+    pub skipped: Vec<Skipped>,
 }
 
 /// Repairs what a verification found, verifies again as `options` say, and gives what is damaged
@@ -60,12 +62,12 @@ pub(super) fn repair(
         }
     }
     let right: BTreeSet<&PathBuf> = healed.healed.iter().map(|damage| &damage.path).collect();
-    let damages = store.verify(&options, progress)?.damages;
+    let VerifyReport { damages, skipped, .. } = store.verify(&options, progress)?;
     let again = damages.iter().filter(|damage| {
         right.contains(&damage.path) || damage.blob.is_some_and(|blob| brought.contains(&blob))
     });
     let again = again.map(|damage| damage.path.clone()).collect();
-    Ok(Left { damages, again })
+    Ok(Left { damages, again, skipped })
 }
 
 /// An error and its causes in one line.

@@ -21,6 +21,8 @@ pub struct RuntimeListReport {
 pub struct RuntimeRemoveReport {
     /// The directories that are gone.
     pub removed: Vec<PathBuf>,
+    /// What another program holds open, in words; it goes at the end of a later run.
+    pub remaining: Vec<String>,
 }
 
 /// Lists the runtime directories of the project.
@@ -35,9 +37,13 @@ pub fn runtime_remove(settings: &Settings, which: &[String]) -> Result<RuntimeRe
     let project = Project::find(settings)?;
     let store = project.store(&NoProgress)?;
     let directory = store.project_runtimes(&project.id()?);
-    let mut removed = Vec::new();
+    let mut report = RuntimeRemoveReport { removed: Vec::new(), remaining: Vec::new() };
     for wanted in which {
-        removed.push(runtime::remove(&directory, wanted)?.path);
+        let gone = runtime::remove(&directory, wanted)?;
+        if gone.path.symlink_metadata().is_err() {
+            report.removed.push(gone.path);
+        }
+        report.remaining.extend(gone.remaining);
     }
-    Ok(RuntimeRemoveReport { removed })
+    Ok(report)
 }

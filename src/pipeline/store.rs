@@ -10,8 +10,8 @@ use super::repair::{Left, repair};
 use super::{Error, Result, Settings};
 use crate::model::{Fate, Progress, Sha256Digest, Vanished, VanishedFile};
 use crate::store::{
-    self, DamageKind, Locate, Store, StoreError, StoreOptions, VerifyOptions, keep_out_of_git,
-    register,
+    self, DamageKind, Locate, Skipped, Store, StoreError, StoreOptions, VerifyOptions,
+    keep_out_of_git, register,
 };
 
 /// Where a store is.
@@ -57,6 +57,8 @@ pub struct StoreVerifyReport {
     pub bytes: u64,
     /// What is damaged, and what vanished again while it was repaired.
     pub damages: Vec<Damage>,
+    /// What another program held open, so that nothing is known of it.
+    pub skipped: Vec<Skipped>,
     /// What to do where files vanished or changed that were right once.
     pub advice: Option<String>,
 }
@@ -110,11 +112,17 @@ pub fn store_verify(
     let left = if repairing && !found.damages.is_empty() {
         repair(&store, &found, VerifyOptions::default(), &archive_of, progress)?
     } else {
-        Left { damages: found.damages.clone(), ..Left::default() }
+        Left { damages: found.damages.clone(), skipped: found.skipped.clone(), ..Left::default() }
     };
     let told = told(&store, &found.damages, &left)?;
     let advice = advice(&told);
-    Ok(StoreVerifyReport { blobs: found.blobs, bytes: found.bytes, damages: told, advice })
+    Ok(StoreVerifyReport {
+        blobs: found.blobs,
+        bytes: found.bytes,
+        damages: told,
+        skipped: left.skipped,
+        advice,
+    })
 }
 
 /// Every damage that was found or came during the repair, with where its file came from.

@@ -59,13 +59,15 @@ fn looks_changed(path: &Path, size: u64) -> bool {
         .ok()
         .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok())
         .map(|since| since.as_secs());
-    let touched = metadata.len() != size || seconds != Some(BLOB_TIME) || became_writable(path);
+    let touched =
+        metadata.len() != size || seconds != Some(BLOB_TIME) || became_writable(&metadata);
     touched && !is_own_file(path)
 }
 
-/// Whether somebody cleared the protection of a file, to write to it.
-fn became_writable(path: &Path) -> bool {
-    disk::is_protected(path).is_ok_and(|protected| !protected)
+/// Whether somebody cleared the protection of a file, to write to it. On Windows that takes opening
+/// every file, and whoever then writes changes its time.
+fn became_writable(metadata: &std::fs::Metadata) -> bool {
+    cfg!(unix) && !metadata.permissions().readonly()
 }
 
 /// Whether a file has no other name: then it is not the store's.

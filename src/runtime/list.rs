@@ -63,8 +63,17 @@ pub fn list(project: &Path) -> Result<Vec<RuntimeInfo>> {
     Ok(found)
 }
 
+/// What came of removing a runtime directory.
+#[derive(Debug)]
+pub struct Gone {
+    /// Where it was.
+    pub path: PathBuf,
+    /// What of it another program holds open, in words. It goes at the end of a later run.
+    pub remaining: Vec<String>,
+}
+
 /// Removes a runtime directory by its id or name. One in which somebody lives is refused.
-pub fn remove(project: &Path, wanted: &str) -> Result<RuntimeInfo> {
+pub fn remove(project: &Path, wanted: &str) -> Result<Gone> {
     let all = list(project)?;
     let by_id = all.iter().find(|info| info.id == wanted);
     let named = |info: &&RuntimeInfo| info.name.as_ref().is_some_and(|n| n.as_str() == wanted);
@@ -91,10 +100,23 @@ pub fn remove(project: &Path, wanted: &str) -> Result<RuntimeInfo> {
         let application = info.application.clone();
         return Err(RuntimeError::InUse { name: wanted.to_owned(), application });
     }
-    let aside = set_aside(&info.path).context("remove", &info.path)?;
-    drop(guard);
-    disk::remove_tree(&aside)?;
-    Ok(info.clone())
+    let remaining = match set_aside(&info.path) {
+        Ok(aside) => {
+            drop(guard);
+            disk::remove_what_goes(&aside)?.held
+        }
+        // Windows moves no directory in which somebody has a file open.
+        Err(error) if may_be_held_open(&error) => disk::remove_what_goes(&info.path)?.held,
+        Err(error) => return Err(error).context("remove", &info.path),
+    };
+    let path = info.path.clone();
+    let remaining = remaining.iter().map(|held| format!("{held}: {}", held.source)).collect();
+    Ok(Gone { path, remaining })
+}
+
+fn may_be_held_open(error: &std::io::Error) -> bool {
+    disk::is_held_open(error)
+        || cfg!(windows) && error.kind() == std::io::ErrorKind::PermissionDenied
 }
 
 /// Bytes of the files that are this directory's own. What vanishes while counting counts nothing.

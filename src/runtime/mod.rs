@@ -40,7 +40,7 @@ pub use error::{Result, RuntimeError};
 pub use keep::{ChangedFile, Keep};
 pub use launch::{Command, execute};
 pub use lease::lease_is_held;
-pub use list::{RuntimeInfo, list, remove};
+pub use list::{Gone, RuntimeInfo, list, remove};
 pub use make_plan::{Note, PlacedPackage, PlanInputs, make_plan};
 pub use placer::{PlaceError, Placer};
 pub use plan::{

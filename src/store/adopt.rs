@@ -12,6 +12,7 @@ use crate::disk;
 use crate::model::{Progress, TreeId, machine_path};
 
 use super::Store;
+use super::damage::{Damage, DamageKind};
 use super::error::{At, Result, StoreError};
 use super::format::Format;
 use super::layout::{DIRECTORIES, KEPT_OUT_OF_GIT, Layout, random_id};
@@ -21,7 +22,8 @@ use super::open::StoreOptions;
 use super::owner;
 use super::roots::Root;
 use super::tree_file;
-use super::verify::{Damage, DamageKind, VerifyOptions, attributes};
+use super::verify::VerifyOptions;
+use super::verify_blobs::attributes;
 
 /// What adopting found.
 #[derive(Debug, Clone, Default, serde::Serialize)]
@@ -72,6 +74,12 @@ impl Store {
             }
         }
         let verified = self.verify(&VerifyOptions::default(), progress)?;
+        if let Some(skipped) = verified.skipped.first() {
+            return Err(StoreError::NotVerified {
+                path: skipped.path.clone(),
+                reason: skipped.reason.clone(),
+            });
+        }
         let mut report = AdoptReport::default();
         for damage in verified.damages {
             match damage.kind {

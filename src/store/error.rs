@@ -219,6 +219,14 @@ pub enum StoreError {
     )]
     Linked { path: PathBuf },
 
+    /// What is to be adopted could not be read as a whole.
+    #[error("the store is not adopted, because {} was not verified: {reason}", path.display())]
+    #[diagnostic(
+        code(drystone::store::not_verified),
+        help("close the program that uses it, or wait for the scan to end, and adopt it again")
+    )]
+    NotVerified { path: PathBuf, reason: String },
+
     /// A store that was to be adopted is not whole.
     #[error("{} is not adopted: verifying it found {damages} damages, the first: {first}", path.display())]
     #[diagnostic(

@@ -59,6 +59,10 @@ pub(super) fn check(directory: &Path) -> Result<()> {
         "EXFAT" => Some(("exFAT", FAT)),
         "NFS" => Some(("NFS", NETWORK)),
         _ if volume.is_remote => Some(("a network share", NETWORK)),
+        _ if !volume.has_access_rules => Some((
+            "a file system without access rules",
+            "nothing would keep programs from writing into the store's files",
+        )),
         _ => None,
     };
     match found {
@@ -76,6 +80,8 @@ struct Volume {
     file_system: String,
     /// Whether it lies on another machine: a share, by its name or by a letter.
     is_remote: bool,
+    /// Whether files can be protected by rules.
+    has_access_rules: bool,
 }
 
 #[cfg(windows)]
@@ -88,6 +94,8 @@ impl Volume {
         };
         // winbase.h: what GetDriveTypeW says of a share that has a letter.
         const DRIVE_REMOTE: u32 = 4;
+        // winnt.h: what GetVolumeInformationW says of a volume that keeps access rules.
+        const FILE_PERSISTENT_ACLS: u32 = 8;
         // The long form: these functions take no more than 260 units without it.
         let long = long_form(&std::path::absolute(directory)?);
         let path: Vec<u16> = long.as_os_str().encode_wide().chain([0]).collect();
@@ -97,9 +105,9 @@ impl Volume {
         if unsafe { GetVolumePathNameW(path.as_ptr(), volume.as_mut_ptr(), length) } == 0 {
             return Err(Error::last_os_error());
         }
-        let mut name = [0u16; 64];
+        let (mut name, mut flags) = ([0u16; 64], 0);
         // SAFETY: the volume's path ends with a zero unit (above), the name's buffer is writable
-        // for 64 units, and pointers to what is not asked for may be null.
+        // for 64 units, so are the flags, and pointers to what is not asked for may be null.
         let told = unsafe {
             GetVolumeInformationW(
                 volume.as_ptr(),
@@ -107,7 +115,7 @@ impl Volume {
                 0,
                 std::ptr::null_mut(),
                 std::ptr::null_mut(),
-                std::ptr::null_mut(),
+                &mut flags,
                 name.as_mut_ptr(),
                 64,
             )
@@ -121,6 +129,7 @@ impl Volume {
         Ok(Self {
             file_system: String::from_utf16_lossy(&name[..end]),
             is_remote: kind == DRIVE_REMOTE || long.to_string_lossy().starts_with(r"\\?\UNC\"),
+            has_access_rules: flags & FILE_PERSISTENT_ACLS != 0,
         })
     }
 }

@@ -22,6 +22,7 @@ use crate::disk;
 use crate::model::{BlobId, Progress, Sha256Digest, Tree, TreeId, UnpackKey};
 
 use super::Store;
+use super::damage::Skipped;
 use super::error::{Result, StoreError};
 use super::holders::{self, Holder};
 use super::layout::random_id;
@@ -87,15 +88,6 @@ pub struct Kept {
     pub bytes: u64,
 }
 
-/// Something that could not be removed.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Skipped {
-    /// Where it is.
-    pub path: PathBuf,
-    /// Why.
-    pub reason: String,
-}
-
 impl Store {
     /// Removes what no generation, registered lock, runtime directory or running process needs.
     /// Goes on after a failure that concerns one file, and may be run again at any time.
@@ -126,9 +118,7 @@ impl Store {
 
 impl GcReport {
     fn skip(&mut self, path: &Path, error: &StoreError) {
-        let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
-        let reason = format!("{error}{}", cause.unwrap_or_default());
-        self.skipped.push(Skipped { path: path.to_path_buf(), reason });
+        self.skipped.push(Skipped::because(path, error));
     }
 }
 

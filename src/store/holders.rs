@@ -99,7 +99,7 @@ fn add(found: &mut Vec<Result<Holder>>, directory: &Path, name: String) {
 
 /// The roots in a file; none where it is gone, perhaps since a moment ago.
 fn read_if_there(path: &Path) -> Result<Option<Vec<Root>>> {
-    let is_gone = || -> Result<bool> { Ok(super::verify::metadata(path)?.is_none()) };
+    let is_gone = || -> Result<bool> { Ok(super::reading::metadata(path)?.is_none()) };
     if is_gone()? {
         return Ok(None);
     }

@@ -19,6 +19,7 @@ mod adopt;
 mod archive;
 mod barrier;
 mod blob;
+mod damage;
 mod environments;
 mod error;
 mod filesystem;
@@ -35,6 +36,7 @@ mod owner;
 mod places;
 mod presence;
 mod project;
+mod reading;
 mod realised;
 mod repair;
 mod roots;
@@ -46,6 +48,7 @@ mod trusted;
 mod unpacked;
 mod verify;
 mod verify_archives;
+mod verify_blobs;
 mod verify_realised;
 
 #[cfg(test)]
@@ -59,9 +62,10 @@ use crate::model::{BlobId, Kind, Name, Progress, Sha256Digest, Tree, TreeId, Unp
 
 pub use adopt::AdoptReport;
 pub use archive::DownloadPlace;
+pub use damage::{Damage, DamageKind, Skipped};
 pub use environments::LockedDirectory;
 pub use error::{Result, StoreError};
-pub use gc::{GcOptions, GcReport, Kept, Removed, Skipped};
+pub use gc::{GcOptions, GcReport, Kept, Removed};
 pub use link::Placed;
 pub use locate::{Locate, Location, STORE_VARIABLE, register, register_in, user_data};
 pub use lock_file::interrupt;
@@ -74,7 +78,7 @@ pub use staging::Staging;
 pub use stat::StoreStat;
 pub use trusted::Checked;
 pub use unpacked::UnpackRecord;
-pub use verify::{Damage, DamageKind, VerifyOptions, VerifyReport};
+pub use verify::{VerifyOptions, VerifyReport};
 
 use lock_file::HeldLock;
 

@@ -90,7 +90,7 @@ impl Store {
         let staging = self.session()?.staging_path()?;
         disk::make_directory(&staging)?;
         self.format.write(&self.layout, &staging)?;
-        fs::remove_dir(&staging).at("remove", &staging)
+        disk::retried(&staging, || fs::remove_dir(&staging)).at("remove", &staging)
     }
 
     /// The store's directory.
@@ -204,7 +204,7 @@ fn create(root: &Path, options: &StoreOptions) -> Result<()> {
     let staging = layout.staging(&random_id()?);
     disk::make_directory(&staging)?;
     Format::new(random_id()?, owner::current()?).write(&layout, &staging)?;
-    fs::remove_dir(&staging).at("remove", &staging)
+    disk::retried(&staging, || fs::remove_dir(&staging)).at("remove", &staging)
 }
 
 fn set_private(root: &Path) -> Result<()> {

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use crate::model::{Entry, Fate, Tree, VanishedFile};
 
 use super::error::{At, Result};
-use super::verify::metadata;
+use super::reading::metadata;
 use super::{Checked, Store, blob};
 
 impl Store {

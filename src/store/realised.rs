@@ -112,7 +112,7 @@ fn is_whole(tree: &Tree, path: &Path) -> bool {
 /// Removes something that has a name in the store: it vanishes at once, by a rename to staging, so
 /// that nobody ever takes the half of it that an interruption left for the whole.
 pub(super) fn take_away(store: &Store, path: &Path) -> Result<()> {
-    let Some(there) = super::verify::metadata(path)? else { return Ok(()) };
+    let Some(there) = super::reading::metadata(path)? else { return Ok(()) };
     if there.is_dir() {
         // A read-only directory can't be moved.
         disk::make_writable(path)?;

@@ -19,13 +19,15 @@ use crate::model::{
 
 use super::Store;
 use super::blob;
+use super::damage::{Damage, DamageKind};
 use super::error::{At, Result, StoreError};
 use super::layout::base32;
 use super::link;
 use super::listing;
+use super::reading::{hash_file, metadata};
 use super::tree_file;
 use super::unpacked::{self, UnpackRecord};
-use super::verify::{Damage, DamageKind, VerifyReport, hash_file, metadata};
+use super::verify::VerifyReport;
 
 /// What a repair did by itself and what remains.
 #[derive(Debug, Default)]

@@ -82,7 +82,8 @@ impl Session {
             options.append(true).create(true);
             #[cfg(unix)]
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            held.file = Some(options.open(&path).at("open", &path)?);
+            let opened = disk::retried(&path, || options.open(&path));
+            held.file = Some(opened.at("open", &path)?);
         }
         let text = roots::lines(&new);
         {

@@ -28,9 +28,9 @@ use super::blob;
 use super::error::{At, Result, StoreError, into_io};
 use super::layout::Layout;
 use super::listing;
+use super::reading::{hash_file, metadata};
 use super::roots::Root;
 use super::unpacked::UnpackRecord;
-use super::verify::{hash_file, metadata};
 use super::{Committed, Store};
 
 /// How much of a content stays in memory until its digest is known.

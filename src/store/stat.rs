@@ -8,8 +8,8 @@ use crate::model::TreeId;
 use super::Store;
 use super::error::Result;
 use super::listing;
+use super::reading::metadata;
 use super::tree_file;
-use super::verify::metadata;
 
 /// How much is in a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]

@@ -18,7 +18,7 @@ use crate::model::{BlobId, Kind, NoProgress};
 use super::Store;
 use super::blob;
 use super::error::{Result, StoreError};
-use super::verify::{hash_file, metadata};
+use super::reading::{hash_file, metadata};
 
 /// Whether a file still has the content that it was placed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,16 +7,16 @@ use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use super::Store;
-use super::error::{At, Result};
+use super::damage::{Damage, DamageKind, Skipped};
+use super::error::{At, Result, StoreError};
 use super::listing;
-use super::verify::{Damage, DamageKind};
+use super::reading::READ;
+use super::verify::VerifyReport;
 use crate::disk;
 use crate::model::{Fate, Progress, Sha256Digest};
 
-const READ: usize = 128 * 1024;
-
 /// Reads every finished download again. One that vanishes meanwhile is no damage.
-pub(super) fn verify(store: &Store, progress: &dyn Progress) -> Result<Vec<Damage>> {
+pub(super) fn verify(store: &Store, progress: &dyn Progress) -> Result<VerifyReport> {
     let directory = store.layout().directory("archives");
     let archives: Vec<(PathBuf, Sha256Digest)> = listing::names(&directory)?
         .into_iter()
@@ -25,19 +25,24 @@ pub(super) fn verify(store: &Store, progress: &dyn Progress) -> Result<Vec<Damag
             Some((directory.join(name), named))
         })
         .collect();
-    let found: Vec<Option<Damage>> = archives
-        .par_iter()
-        .map(|(path, named)| {
-            let Some(found) = hash(path, progress)? else { return Ok(None) };
-            let detail = || format!("the archive hashes to {found} now; it is of no use");
-            let damage = || Damage {
-                fate: Some(Fate::Changed),
-                ..Damage::new(DamageKind::Archive, path, detail())
-            };
-            Ok((found != *named).then(damage))
-        })
-        .collect::<Result<_>>()?;
-    Ok(found.into_iter().flatten().collect())
+    let found: Vec<Result<Option<Sha256Digest>>> =
+        archives.par_iter().map(|(path, _)| hash(path, progress)).collect();
+    let mut report = VerifyReport::default();
+    for ((path, named), found) in archives.iter().zip(found) {
+        match found {
+            Ok(Some(found)) if found != *named => {
+                let detail = format!("the archive hashes to {found} now; it is of no use");
+                let damage = Damage::new(DamageKind::Archive, path, detail);
+                report.damages.push(Damage { fate: Some(Fate::Changed), ..damage });
+            }
+            Ok(_) => {}
+            Err(error @ StoreError::HeldOpen { .. }) => {
+                report.skipped.push(Skipped::because(path, &error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(report)
 }
 
 fn hash(path: &Path, progress: &dyn Progress) -> Result<Option<Sha256Digest>> {

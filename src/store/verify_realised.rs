@@ -8,17 +8,19 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 
+use crate::disk;
 use crate::model::{Entry, Fate, Kind, NoProgress, Tree};
 
 use super::Store;
-use super::error::Result;
+use super::damage::{Damage, DamageKind, Skipped};
+use super::error::{Result, StoreError};
 use super::layout::base32;
-use super::listing;
+use super::listing::{self, BlobName};
+use super::reading::{hash_file, metadata};
 use super::realised::directories;
 use super::roots::is_realised_name;
-use super::verify::{
-    Blobs, Damage, DamageKind, Trees, VerifyOptions, VerifyReport, hash_file, metadata,
-};
+use super::verify::{Trees, VerifyOptions, VerifyReport};
+use super::verify_blobs::Blobs;
 
 /// Compares every realised directory with its tree.
 pub(super) fn verify(
@@ -42,14 +44,23 @@ pub(super) fn verify(
         }
         report.realised += 1;
         let Some(at) = name.get(..32).and_then(|part| by_name.get(part)) else {
+            if trees.skipped.iter().any(|id| name.get(..32) == Some(&base32(&id.as_bytes()[..20])))
+            {
+                continue; // Told with the trees.
+            }
             let detail = "the tree that it was made of is missing or damaged";
             report.damages.push(Damage::new(DamageKind::Realised, &path, detail));
             continue;
         };
-        let comparison = Comparison { tree: &trees.trees[*at], root: &path, blobs, options };
-        let damages = comparison.run()?;
-        let of_tree = |damage| Damage { trees: vec![trees.ids[*at]], ..damage };
-        report.damages.extend(damages.into_iter().map(of_tree));
+        let comparison = Comparison { store, tree: &trees.trees[*at], root: &path, blobs, options };
+        for found in comparison.run()? {
+            match found {
+                Ok(damage) => {
+                    report.damages.push(Damage { trees: vec![trees.ids[*at]], ..damage });
+                }
+                Err(skipped) => report.skipped.push(skipped),
+            }
+        }
     }
     Ok(())
 }
@@ -57,7 +68,11 @@ pub(super) fn verify(
 /// What is wrong with an entry, and what another program may have done to it.
 type Wrong = (Option<Fate>, String);
 
+/// Something wrong, or something that could not be read.
+type Found = std::result::Result<Damage, Skipped>;
+
 struct Comparison<'a> {
+    store: &'a Store,
     tree: &'a Tree,
     root: &'a Path,
     blobs: &'a Blobs,
@@ -65,9 +80,9 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    fn run(&self) -> Result<Vec<Damage>> {
-        let mut found = self.directories()?;
-        let entries: Vec<Vec<Damage>> = self
+    fn run(&self) -> Result<Vec<Found>> {
+        let mut found: Vec<Found> = self.directories()?.into_iter().map(Ok).collect();
+        let entries: Vec<Vec<Found>> = self
             .tree
             .entries()
             .par_chunks(256)
@@ -75,10 +90,17 @@ impl Comparison<'_> {
                 let mut buffer = Vec::new();
                 let mut found = Vec::new();
                 for entry in entries {
-                    if let Some((fate, detail)) = self.entry(entry, &mut buffer)? {
-                        let path = entry.path.at(self.root);
-                        let damage = Damage::new(DamageKind::Realised, &path, detail);
-                        found.push(Damage { blob: entry.blob, fate, ..damage });
+                    let path = entry.path.at(self.root);
+                    match self.entry(entry, &mut buffer) {
+                        Ok(None) => {}
+                        Ok(Some((fate, detail))) => {
+                            let damage = Damage::new(DamageKind::Realised, &path, detail);
+                            found.push(Ok(Damage { blob: entry.blob, fate, ..damage }));
+                        }
+                        Err(error @ StoreError::HeldOpen { .. }) => {
+                            found.push(Err(Skipped::because(&path, &error)));
+                        }
+                        Err(error) => return Err(error),
                     }
                 }
                 Ok(found)
@@ -148,7 +170,8 @@ impl Comparison<'_> {
         let executable = entry.kind == Kind::Executable;
         let name = (blob, executable && cfg!(unix));
         let source = self.blobs.there.get(&name);
-        if source.is_some_and(|source| is_same_file(source, &there)) {
+        let is_same = |source| is_same_file(self.store, &name, source, &path, &there);
+        if source.is_some_and(is_same) {
             let wrong = self.blobs.wrong.contains(&name);
             let detail = || format!("it is a link to the damaged blob {blob}");
             return Ok(if wrong { changed(detail()) } else { None });
@@ -157,6 +180,9 @@ impl Comparison<'_> {
             match hash_file(&path, buffer, &NoProgress) {
                 Ok(found) if found == blob => {}
                 Ok(found) => return Ok(changed(format!("its content is that of {found}"))),
+                Err(error) if disk::is_held_open(&error) => {
+                    return Err(StoreError::io("read", &path, error));
+                }
                 Err(error) => {
                     let detail = format!("it cannot be read: {error}");
                     return Ok(Some((Fate::told_by_reading(&error), detail)));
@@ -191,13 +217,30 @@ fn file_mode(_there: &Metadata, _executable: bool) -> Option<String> {
 }
 
 #[cfg(unix)]
-fn is_same_file(a: &Metadata, b: &Metadata) -> bool {
+fn is_same_file(
+    _store: &Store,
+    _blob: &BlobName,
+    source: &Metadata,
+    _path: &Path,
+    there: &Metadata,
+) -> bool {
     use std::os::unix::fs::MetadataExt;
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
+    (source.dev(), source.ino()) == (there.dev(), there.ino())
 }
 
-/// The identity of a file costs a handle here; its content says as much.
+/// To ask which file it is costs a handle for each here, about as much as reading a small content.
 #[cfg(windows)]
-fn is_same_file(_a: &Metadata, _b: &Metadata) -> bool {
-    false
+fn is_same_file(
+    store: &Store,
+    (blob, executable): &BlobName,
+    source: &Metadata,
+    path: &Path,
+    there: &Metadata,
+) -> bool {
+    const SMALL: u64 = 64 * 1024;
+    let identity = |path: &Path| disk::facts(path).ok().map(|facts| facts.identity);
+    there.len() > SMALL
+        && there.len() == source.len()
+        && identity(path)
+            .is_some_and(|there| identity(&store.layout().blob(blob, *executable)) == Some(there))
 }

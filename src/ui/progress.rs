@@ -14,6 +14,7 @@ use crate::model::{NoProgress, Progress, Task};
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Draws bars on a terminal, and says notes as lines anywhere.
+#[derive(Clone)]
 pub struct TerminalProgress {
     bars: Option<MultiProgress>,
     quiet: bool,

@@ -15,27 +15,48 @@ fn says_held(error: &io::Error) -> bool {
 
 #[test]
 fn only_what_may_pass_is_tried_again_and_not_for_ever() {
-    let spent = AtomicU64::new(0);
     let told = RefCell::new(Vec::new());
     let tell = |line: &str| told.borrow_mut().push(line.to_owned());
-    let patience = |budget| Patience { budget, spent: &spent, tell: &tell };
+    let waits = Waits::new(Duration::from_millis(40));
+    let patience = || Patience { waits: &waits, tell: &tell };
     let mut tries = 0;
-    let done = patience(1000).retry(Path::new("file"), says_held, || {
+    let done = patience().retry(Path::new("file"), says_held, || {
         tries += 1;
         if tries < 3 { Err(held()) } else { Ok(tries) }
     });
     assert_eq!(done.expect("the third try"), 3);
-    let never: io::Result<()> = patience(40).retry(Path::new("file"), says_held, || Err(held()));
+    let never: io::Result<()> = patience().retry(Path::new("file"), says_held, || Err(held()));
     assert!(never.is_err());
-    assert!(spent.load(Ordering::Relaxed) >= 40, "all waits together count");
+    assert!(waits.are_over(), "all waits together count");
     let mut tries = 0;
-    let other: io::Result<()> = patience(1000).retry(Path::new("file"), says_held, || {
+    let spent: io::Result<()> = patience().retry(Path::new("another"), says_held, || {
+        tries += 1;
+        Err(held())
+    });
+    assert!(spent.is_err() && tries == 1, "there is no more time for anybody");
+    let mut tries = 0;
+    let fresh = Waits::new(Duration::from_secs(1));
+    let patience = Patience { waits: &fresh, tell: &tell };
+    let other: io::Result<()> = patience.retry(Path::new("file"), says_held, || {
         tries += 1;
         Err(io::Error::from_raw_os_error(2))
     });
     assert!(other.is_err());
     assert_eq!(tries, 1);
     assert!(told.borrow().is_empty(), "a short wait is not worth a line");
+}
+
+#[test]
+fn threads_that_wait_together_spend_the_time_once() {
+    let waits = Waits::new(Duration::from_secs(60));
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| waits.wait(Duration::from_millis(50)));
+        }
+    });
+    let spent = waits.lock().spent();
+    assert!(spent >= Duration::from_millis(50) && spent <= begun.elapsed(), "{spent:?}");
 }
 
 /// With a file that is really held: each way to touch it waits until it is let go.
@@ -94,9 +115,9 @@ mod with_a_held_file {
         let path = fresh(&directory, "scanned.dll");
         let told = Mutex::new(Vec::new());
         let tell = |line: &str| told.lock().expect("no panic").push(line.to_owned());
-        let spent = AtomicU64::new(0);
+        let waits = Waits::new(BUDGET);
         let (done, _) = while_held(&path, 1600, || {
-            let patience = Patience { budget: BUDGET, spent: &spent, tell: &tell };
+            let patience = Patience { waits: &waits, tell: &tell };
             patience.retry(&path, is_held_open, || fs::read(&path))
         });
         done.expect("let go");

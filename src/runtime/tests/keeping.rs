@@ -63,7 +63,8 @@ fn a_named_directory_stays_and_keeps_its_home() {
     assert_eq!(infos.iter().filter(|info| info.name == Some(name("mine"))).count(), 1);
     assert_eq!(infos.len(), 4);
     assert!(matches!(remove(&world.project(), "mien"), Err(RuntimeError::Unknown { .. })));
-    assert_eq!(remove(&world.project(), "mine").expect("removed").id, first.id);
+    let gone = remove(&world.project(), "mine").expect("removed");
+    assert_eq!((gone.path, gone.remaining.len()), (directory.clone(), 0));
     assert!(!directory.exists());
 }
 
