@@ -3,6 +3,8 @@
 
 mod support;
 
+use std::time::{Duration, Instant};
+
 use support::Sandbox;
 
 fn built() -> Sandbox {
@@ -88,49 +90,108 @@ fn a_command_that_is_not_there_is_one_clear_message() {
     assert!(said.contains("no-such-command") && said.contains("help:"), "{said}");
 }
 
-#[cfg(unix)]
-mod unix {
-    use std::os::unix::process::CommandExt;
-    use std::process::Stdio;
-    use std::time::{Duration, Instant};
-
-    use super::*;
-
-    /// An application that says it is there and then waits.
-    fn waiting() -> Sandbox {
-        let sandbox = Sandbox::new();
-        sandbox.zip("wait.zip", &[("wait.sh", b"#!/bin/sh\necho there\nexec sleep 600\n", 0o755)]);
-        let archive = std::fs::read(sandbox.path("archives/wait.zip")).expect("the archive");
-        sandbox.write(
-            "env.kdl",
-            format!(
-                r#"environment "waiting" {{
+/// An application that says it is there and then waits: for ever, or until a file is there, or in a
+/// process of its own, which it leaves behind.
+fn waiting() -> Sandbox {
+    const UNIX: &[u8] = br#"#!/bin/sh
+case "$1" in
+    "") echo there; exec sleep 600 ;;
+    leave) sleep 600 & exit 3 ;;
+esac
+echo there
+while [ ! -e "$1" ]; do sleep 0.02; done
+"#;
+    const WINDOWS: &str = "@echo off
+if \"%~1\"==\"leave\" (start \"\" /b cmd /c \"%~f0\" & exit /b 3)
+echo there
+:wait
+if not exist \"%~1\" (ping -n 1 127.0.0.1 >nul & goto wait)
+";
+    let sandbox = Sandbox::new();
+    let windows = WINDOWS.replace('\n', "\r\n");
+    let files = [("wait.sh", UNIX, 0o755), ("wait.cmd", windows.as_bytes(), 0o644)];
+    let sha256 = sandbox.zip("wait.zip", &files);
+    sandbox.write(
+        "env.kdl",
+        format!(
+            r#"environment "waiting" {{
     platform "x86_64-linux"
     platform "aarch64-linux"
+    platform "x86_64-windows"
     use "wait" "1"
 }}
 
 application "wait" {{
     in "waiting"
-    program "wait/wait.sh"
+    program "wait/wait.sh" platform="x86_64-linux"
+    program "wait/wait.sh" platform="aarch64-linux"
+    program "wait/wait.cmd" platform="x86_64-windows"
 }}
 
 package "wait" {{
     version "1" {{
         source {{
             url "file:archives/wait.zip"
-            sha256 "{}"
+            sha256 "{sha256}"
         }}
     }}
 }}
-"#,
-                support::sha256(&archive)
-            ),
-        );
-        sandbox.succeed(&["lock"]);
-        sandbox.succeed(&["build"]);
-        sandbox
+"#
+        ),
+    );
+    sandbox.succeed(&["lock"]);
+    sandbox.succeed(&["build"]);
+    sandbox
+}
+
+/// Waits for something that must come, and does not wait for ever.
+fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+#[test]
+fn a_detached_run_goes_on_is_listed_and_is_nobodys_to_remove() {
+    let sandbox = waiting();
+    let end = sandbox.path("end");
+    let argument = end.to_str().expect("text");
+    let detached = sandbox.json(&["run", "wait", "--detach", "--", argument]);
+    let id = detached["id"].as_str().expect("an id");
+    let output = std::path::PathBuf::from(detached["output"].as_str().expect("a file"));
+    let said = || support::text(&std::fs::read(&output).expect("what it says"));
+    eventually("it says that it is there", || said() == "there\n");
+    assert_eq!(runtimes(&sandbox)[0]["state"], "running");
+    let refused = sandbox.fail(&["runtime", "remove", id]);
+    assert!(refused.contains("running") || refused.contains("in use"), "{refused}");
+    sandbox.succeed(&["gc", "--older-than", "0s"]);
+    assert_eq!(runtimes(&sandbox).len(), 1);
+    std::fs::write(&end, "").expect("the end");
+    eventually("it ends", || runtimes(&sandbox)[0]["state"] == "finished");
+    assert!(runtimes(&sandbox)[0]["status"].is_null(), "nobody knows how it ended");
+    sandbox.succeed(&["runtime", "remove", id]);
+    assert_eq!(runtimes(&sandbox).len(), 0);
+}
+
+#[test]
+fn what_a_program_leaves_running_ends_with_the_run() {
+    let sandbox = waiting();
+    // Its streams are read to their end: what it leaves has them, and would keep this test.
+    let output = sandbox.output(["run", "wait", "--", "leave"]);
+    assert_eq!(output.status.code(), Some(3));
+    let said = support::text(&output.stderr);
+    assert!(said.contains("ended with the run") && said.contains("--detach"), "{said}");
+    assert_eq!(runtimes(&sandbox)[0]["state"], "finished");
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::os::unix::process::CommandExt;
+    use std::process::Stdio;
+
+    use super::*;
 
     #[test]
     fn ctrl_c_ends_the_program_and_leaves_no_directory_in_use() {
@@ -188,11 +249,7 @@ package "wait" {{
             lease.display()
         );
         std::process::Command::new("sh").args(["-c", &script]).status().expect("killed");
-        let asked = Instant::now();
-        while runtimes(&sandbox)[0]["state"] == "running" {
-            assert!(asked.elapsed() < Duration::from_secs(20));
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        eventually("it ends", || runtimes(&sandbox)[0]["state"] != "running");
         assert_eq!(runtimes(&sandbox)[0]["state"], "interrupted");
         sandbox.succeed(&["runtime", "remove", &id]);
     }
@@ -234,4 +291,48 @@ fn what_a_process_runs_in_is_kept_for_it_and_made_again_where_it_is_gone() {
     assert!(said.status.success() && why.contains("made again from the store"), "{why}");
     assert!(directory.is_dir());
     sandbox.succeed(&["store", "verify"]);
+}
+
+#[cfg(windows)]
+mod windows {
+    use std::os::windows::process::CommandExt;
+    use std::process::Stdio;
+
+    use windows_sys::Win32::System::Console::{CTRL_BREAK_EVENT, GenerateConsoleCtrlEvent};
+    use windows_sys::Win32::System::Threading::CREATE_NEW_PROCESS_GROUP;
+
+    use super::*;
+
+    #[test]
+    fn ctrl_break_ends_the_program_and_leaves_no_directory_in_use() {
+        let sandbox = waiting();
+        let mut run = sandbox
+            .command()
+            .args(["run", "wait", "--discard"])
+            .stdout(Stdio::piped())
+            .creation_flags(CREATE_NEW_PROCESS_GROUP)
+            .spawn()
+            .expect("a run");
+        let mut first = [0; 5];
+        std::io::Read::read_exact(run.stdout.as_mut().expect("stdout"), &mut first).expect("there");
+        // SAFETY: two numbers; the group is that of the process started above.
+        let sent = unsafe { GenerateConsoleCtrlEvent(CTRL_BREAK_EVENT, run.id()) };
+        assert_ne!(sent, 0, "{}", std::io::Error::last_os_error());
+        eventually("the run ends with Ctrl-Break", || {
+            run.try_wait().expect("its status").is_some()
+        });
+        assert_eq!(runtimes(&sandbox).len(), 0, "nothing is left after Ctrl-Break");
+    }
+
+    #[test]
+    fn a_killed_run_takes_its_program_along() {
+        let sandbox = waiting();
+        let mut run =
+            sandbox.command().args(["run", "wait"]).stdout(Stdio::piped()).spawn().expect("a run");
+        let mut first = [0; 5];
+        std::io::Read::read_exact(run.stdout.as_mut().expect("stdout"), &mut first).expect("there");
+        run.kill().expect("drystone is killed");
+        run.wait().expect("it ended");
+        eventually("nobody lives in it", || runtimes(&sandbox)[0]["state"] == "interrupted");
+    }
 }

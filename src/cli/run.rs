@@ -17,6 +17,10 @@ pub(super) struct Arguments {
     /// Keep the directory under this name, and use it again next time.
     #[arg(long, value_name = "NAME")]
     keep: Option<Name>,
+    /// Return at once and let the application go on in the background; what it says goes to
+    /// output.txt in its directory.
+    #[arg(long)]
+    detach: bool,
     /// Arguments for the application, after `--`.
     #[arg(last = true)]
     arguments: Vec<OsString>,
@@ -29,6 +33,17 @@ pub(super) fn run(arguments: &Arguments, context: &Context) -> Answer {
         discard: arguments.discard,
         keep: arguments.keep.clone(),
     };
+    if arguments.detach {
+        let report = pipeline::run_detached(&context.settings, &request, &context.progress)?;
+        return context.done(&report, |text| {
+            text.push_str(&format!(
+                "{} runs in the background as {}\nwhat it says goes to {}\n",
+                arguments.application,
+                report.id,
+                report.output.display()
+            ));
+        });
+    }
     let report = pipeline::run(&context.settings, &request, &context.progress)?;
     exit_with(report.status)
 }

@@ -14,8 +14,8 @@ use crate::compose::{DescribedEnvironment, ENVIRONMENT_TEXT};
 use crate::disk;
 use crate::model::{Family, Fate, Name, Progress, TreePath, Vanished, VanishedFile};
 use crate::runtime::{
-    Command, Directories, PlannedAction, PlannedVariable, RuntimeError, execute, planned_variables,
-    process_environment,
+    Command, Directories, PlannedAction, PlannedVariable, RuntimeError, execute, explained,
+    planned_variables, process_environment,
 };
 use crate::store::Store;
 
@@ -108,6 +108,9 @@ fn start(
     };
     match executed {
         Ok(status) => {
+            if let Some(words) = explained(status) {
+                progress.note(&words);
+            }
             if status != 0
                 && looked == Looked::WhenItFails
                 && let Some(vanished) = vanished(&store, &current)

@@ -41,7 +41,7 @@ pub use init::{InitReport, init};
 pub use lock::{LockReport, LockRequest, LockedEnvironment, RecordedHash, check_lock, lock};
 pub use project::Settings;
 pub use rollback::{RollbackReport, RollbackRequest, rollback};
-pub use run::{RunReport, RunRequest, run};
+pub use run::{DetachReport, RunReport, RunRequest, run, run_detached};
 pub use runtime::{RuntimeListReport, RuntimeRemoveReport, runtime_list, runtime_remove};
 pub use store::{
     Damage, StorePathReport, StoreStatReport, StoreVerifyReport, store_adopt, store_init,

@@ -16,8 +16,8 @@ use crate::compose::require_path_budget;
 use crate::generation::{Generation, Generations};
 use crate::manifest::Application;
 use crate::model::{Family, Name, Progress, Vanished};
-use crate::runtime::{self, Keep, Plan};
-use crate::store::{Store, roots_text};
+use crate::runtime::{self, Keep, Placer, Plan, RuntimeError};
+use crate::store::{Root, Store, roots_text};
 
 /// What to run.
 #[derive(Debug, Clone)]
@@ -41,6 +41,17 @@ pub struct RunReport {
     pub directory: Option<PathBuf>,
 }
 
+/// A run that goes on by itself.
+#[derive(Debug, Serialize)]
+pub struct DetachReport {
+    /// The id of its runtime directory.
+    pub id: String,
+    /// Its runtime directory.
+    pub directory: PathBuf,
+    /// The file with what the application says.
+    pub output: PathBuf,
+}
+
 /// Runs an application of the current generation. Reads one plan: nothing is resolved, parsed or
 /// probed, and nothing is built where a generation exists.
 pub fn run(
@@ -50,40 +61,11 @@ pub fn run(
 ) -> Result<RunReport> {
     let project = Project::find(settings)?;
     let store = project.store(progress)?;
-    let (current, plan) = planned(&project, &store, &request.application, progress)?;
-    if Family::current() == Family::Windows {
-        // The store may have been moved since it was built.
-        require_path_budget(too_long_for(&plan, store_units(&store)))?;
-    }
-    let keep = match (&request.keep, request.discard) {
-        (Some(name), _) => Keep::Named(name.clone()),
-        (None, true) => Keep::Discard,
-        (None, false) => Keep::Newest,
-    };
-    let roots = plan.roots(&current.realised);
-    // Before anything of it is asked for: the generation may be dropped by another process.
-    store.protect(&roots)?;
-    let origins = || {
-        let Current { generations, generation, directory, .. } = &current;
-        Origins::of_generation(&store, generations, generation, Some(directory))
-    };
-    let ran = runtime::run(
-        &runtime::RunRequest {
-            plan: &plan,
-            environment: &current.directory,
-            runtimes: &store.runtimes_path(&project.id()?, &request.application)?,
-            roots: &roots_text(&roots),
-            hosts: &host_roots(&current.generation),
-            arguments: &request.arguments,
-            keep,
-            caller: &|| std::env::vars_os().collect(),
-        },
-        &store,
-    );
-    let outcome = ran.map_err(|error| origins().explain(error.into()))?;
+    let ready = Ready::find(&project, &store, request, progress)?;
+    let outcome = ready.start(request, runtime::run)?;
     if !outcome.vanished.is_empty() {
         let mut vanished = Vanished::files(outcome.vanished, "while the application ran");
-        origins().complete(&mut vanished.files);
+        ready.origins().complete(&mut vanished.files);
         progress.note(&vanished.in_lines());
     }
     for line in outcome.problems.iter().chain(&store.take_notes()) {
@@ -91,6 +73,80 @@ pub fn run(
     }
     repair_changed(&store, &outcome.changed, progress)?;
     Ok(RunReport { status: outcome.status, directory: outcome.directory })
+}
+
+/// Starts an application like [`run`] and leaves it to itself. What it changes in files that are
+/// linked to the store is found by the next run that needs them.
+pub fn run_detached(
+    settings: &Settings,
+    request: &RunRequest,
+    progress: &dyn Progress,
+) -> Result<DetachReport> {
+    let project = Project::find(settings)?;
+    let store = project.store(progress)?;
+    let ready = Ready::find(&project, &store, request, progress)?;
+    let detached = ready.start(request, runtime::run_detached)?;
+    for line in detached.problems.iter().chain(&store.take_notes()) {
+        progress.note(line);
+    }
+    let runtime::Detached { id, directory, output, .. } = detached;
+    Ok(DetachReport { id, directory, output })
+}
+
+/// What a run is made of.
+struct Ready<'a> {
+    project: &'a Project<'a>,
+    store: &'a Store,
+    current: Current,
+    plan: Plan,
+    roots: Vec<Root>,
+}
+
+impl<'a> Ready<'a> {
+    fn find(
+        project: &'a Project<'a>,
+        store: &'a Store,
+        request: &RunRequest,
+        progress: &dyn Progress,
+    ) -> Result<Self> {
+        let (current, plan) = planned(project, store, &request.application, progress)?;
+        if Family::current() == Family::Windows {
+            // The store may have been moved since it was built.
+            require_path_budget(too_long_for(&plan, store_units(store)))?;
+        }
+        let roots = plan.roots(&current.realised);
+        // Before anything of it is asked for: the generation may be dropped by another process.
+        store.protect(&roots)?;
+        Ok(Self { project, store, current, plan, roots })
+    }
+
+    fn start<T>(
+        &self,
+        request: &RunRequest,
+        how: impl FnOnce(&runtime::RunRequest<'_>, &dyn Placer) -> Result<T, RuntimeError>,
+    ) -> Result<T> {
+        let keep = match (&request.keep, request.discard) {
+            (Some(name), _) => Keep::Named(name.clone()),
+            (None, true) => Keep::Discard,
+            (None, false) => Keep::Newest,
+        };
+        let request = runtime::RunRequest {
+            plan: &self.plan,
+            environment: &self.current.directory,
+            runtimes: &self.store.runtimes_path(&self.project.id()?, &request.application)?,
+            roots: &roots_text(&self.roots),
+            hosts: &host_roots(&self.current.generation),
+            arguments: &request.arguments,
+            keep,
+            caller: &|| std::env::vars_os().collect(),
+        };
+        how(&request, self.store).map_err(|error| self.origins().explain(error.into()))
+    }
+
+    fn origins(&self) -> Origins {
+        let Current { generations, generation, directory, .. } = &self.current;
+        Origins::of_generation(self.store, generations, generation, Some(directory))
+    }
 }
 
 /// The roots of the host components that the build found.

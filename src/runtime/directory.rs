@@ -134,6 +134,17 @@ impl RuntimeDirectory {
         Ok(found)
     }
 
+    /// Notes that nobody will wait for the program.
+    pub(super) fn detach(&mut self) -> Result<()> {
+        self.record.detached = true;
+        self.record.write(&self.path)
+    }
+
+    /// What a detached program says.
+    pub(super) fn output(&self) -> PathBuf {
+        self.path.join("output.txt")
+    }
+
     fn fill(&mut self, plan: &Plan, roots: &str, placer: &dyn Placer) -> Result<()> {
         let roots_path = self.path.join("roots");
         // Under another name first: gc never sees half of it.

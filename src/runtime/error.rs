@@ -205,6 +205,43 @@ pub enum RuntimeError {
         /// What the system said.
         source: std::io::Error,
     },
+    /// The processes of a run could not be kept together.
+    #[error("cannot keep track of what \"{}\" starts", path.display())]
+    #[diagnostic(
+        code(drystone::runtime::group),
+        help(
+            "nothing was started, because what it leaves running would not end with it; \"run --detach\" starts it without that"
+        )
+    )]
+    Group {
+        /// The program.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// An argument that no program can be given.
+    #[error(
+        "the argument \"{argument}\" holds a zero character, with which the system ends arguments"
+    )]
+    #[diagnostic(code(drystone::runtime::argument), help("take it out: nothing was started"))]
+    ArgumentWithNul {
+        /// The argument, the character written `\0`.
+        argument: String,
+    },
+    /// A batch file cannot be given these arguments.
+    #[error("\"{}\" cannot be given these arguments as they are", path.display())]
+    #[diagnostic(
+        code(drystone::runtime::batch_arguments),
+        help(
+            "it is a batch file, and cmd would read some characters in them (line ends, quotes) as its own; start the program that the batch file starts"
+        )
+    )]
+    BatchArguments {
+        /// The batch file.
+        path: PathBuf,
+        /// What was refused.
+        source: std::io::Error,
+    },
     /// The command of `exec` is not on the environment's path.
     #[error("\"{command}\" is not on the PATH of the environment")]
     #[diagnostic(

@@ -38,7 +38,7 @@ mod template;
 pub use environment_variables::{Directories, ProcessEnvironment, process_environment};
 pub use error::{Result, RuntimeError};
 pub use keep::{ChangedFile, Keep};
-pub use launch::{Command, execute};
+pub use launch::{Command, execute, explained};
 pub use lease::lease_is_held;
 pub use list::{Gone, RuntimeInfo, list, remove};
 pub use make_plan::{Note, PlacedPackage, PlanInputs, make_plan};
@@ -48,7 +48,7 @@ pub use plan::{
     planned_variables,
 };
 pub use record::State;
-pub use run::{RunOutcome, RunRequest, run};
+pub use run::{Detached, RunOutcome, RunRequest, run, run_detached};
 
 #[cfg(test)]
 mod tests;

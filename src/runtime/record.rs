@@ -32,6 +32,9 @@ pub(super) struct Record {
     pub(super) plan: Option<String>,
     /// Whether it goes as soon as nobody lives in it.
     pub(super) discard: bool,
+    /// Whether nobody waits for the program: how it ends is not known then.
+    #[serde(default)]
+    pub(super) detached: bool,
     /// When the program was started, as RFC 3339 in UTC.
     pub(super) started: String,
 }
@@ -52,7 +55,7 @@ pub(super) struct End {
 pub enum State {
     /// A process of it lives.
     Running,
-    /// It ended.
+    /// It ended; of one that was detached nobody knows how.
     Finished,
     /// Nobody lives in it and its end was not recorded.
     Interrupted,
@@ -78,6 +81,7 @@ impl Record {
             name: name.cloned(),
             plan: None,
             discard,
+            detached: false,
             started: now(),
         }
     }
@@ -135,6 +139,7 @@ pub(super) fn state(directory: &Path) -> Result<(State, Option<End>)> {
     let state = match end {
         _ if held => State::Running,
         Some(_) => State::Finished,
+        None if Record::read(directory).is_some_and(|record| record.detached) => State::Finished,
         None => State::Interrupted,
     };
     Ok((state, end))

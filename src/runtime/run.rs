@@ -8,7 +8,7 @@ use super::directory::RuntimeDirectory;
 use super::environment_variables::{Directories, process_environment};
 use super::error::{Context, Result, RuntimeError};
 use super::keep::{ChangedFile, Keep, changed_files, finish, sweep};
-use super::launch::{Command, Watch, start};
+use super::launch::{Command, Watch, explained as explained_status, start, start_detached};
 use super::placer::Placer;
 use super::plan::Plan;
 use super::presence::{check_present, explained, vanished_meanwhile};
@@ -49,34 +49,36 @@ pub struct RunOutcome {
     pub vanished: Vec<VanishedFile>,
     /// Linked files that look changed: their contents in the store are to be verified.
     pub changed: Vec<ChangedFile>,
+    /// What an exit status means that Windows gave, what was left running, and what could not be
+    /// tidied up, in words.
+    pub problems: Vec<String>,
+}
+
+/// A run that goes on by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Detached {
+    /// The id of its directory.
+    pub id: String,
+    /// Its directory.
+    pub directory: PathBuf,
+    /// What the program says on both its streams.
+    pub output: PathBuf,
     /// What could not be tidied up, in words.
     pub problems: Vec<String>,
 }
 
 /// Runs an application in a runtime directory: makes it, starts the program with the streams of this
-/// process, waits, records the end, and removes what is not kept.
+/// process, waits, ends what it left running, records the end, and removes what is not kept.
 pub fn run(request: &RunRequest<'_>, placer: &dyn Placer) -> Result<RunOutcome> {
     let plan = request.plan;
     let watch = Watch::begin().context("watch signals for", request.runtimes)?;
-    let directory = match &request.keep {
-        Keep::Named(name) => {
-            RuntimeDirectory::create_named(request.runtimes, plan, name, request.roots, placer)?
-        }
-        keep => {
-            let discard = *keep == Keep::Discard;
-            let roots = request.roots;
-            RuntimeDirectory::create(request.runtimes, plan, discard, roots, placer)?
-        }
-    };
+    let directory = make_directory(request, placer)?;
     let app = directory.app();
-    let started = command(request, &directory)
-        .and_then(|command| {
-            check_present(plan, &app, request.environment, directory.used)?;
-            start(&command, Some(&directory.lease), &watch)
-        })
+    let started = ready(request, &directory)
+        .and_then(|command| start(&command, &directory.lease, &watch))
         .map_err(|error| explained(error, plan, &app, request.environment, directory.used));
-    let status = match started {
-        Ok(status) => status,
+    let (status, left) = match started {
+        Ok(ended) => ended,
         Err(error) => return Err(give_up(request, directory, error)),
     };
     let vanished = match status {
@@ -88,9 +90,51 @@ pub fn run(request: &RunRequest<'_>, placer: &dyn Placer) -> Result<RunOutcome> 
     let path = directory.path.clone();
     let ended = finish(directory, request.runtimes, status, plan.keep_runs);
     // Whatever goes wrong now, the program's own exit status is what the person asked for.
-    let (directory, problems) =
+    let (directory, untidy) =
         ended.unwrap_or_else(|error| (path.is_dir().then_some(path), vec![words(&error)]));
+    let mut problems: Vec<String> = explained_status(status).into_iter().collect();
+    problems.extend(left.lines().into_iter().chain(untidy));
     Ok(RunOutcome { status, id, directory, vanished, changed, problems })
+}
+
+/// Starts an application in a runtime directory and leaves it to itself: apart from the terminal, with
+/// nothing to read, and with what it says in a file. The directory counts as lived in as long as a
+/// process of it lives.
+pub fn run_detached(request: &RunRequest<'_>, placer: &dyn Placer) -> Result<Detached> {
+    let plan = request.plan;
+    let mut directory = make_directory(request, placer)?;
+    let (app, output) = (directory.app(), directory.output());
+    let started = directory
+        .detach()
+        .and_then(|()| ready(request, &directory))
+        .and_then(|command| start_detached(&command, &directory.lease, &output))
+        .map_err(|error| explained(error, plan, &app, request.environment, directory.used));
+    if let Err(error) = started {
+        return Err(give_up(request, directory, error));
+    }
+    let RuntimeDirectory { id, path, lease, .. } = directory;
+    drop(lease);
+    let problems =
+        sweep(request.runtimes, plan.keep_runs).unwrap_or_else(|error| vec![words(&error)]);
+    Ok(Detached { id, directory: path, output, problems })
+}
+
+fn make_directory(request: &RunRequest<'_>, placer: &dyn Placer) -> Result<RuntimeDirectory> {
+    let RunRequest { plan, runtimes, roots, .. } = request;
+    match &request.keep {
+        Keep::Named(name) => RuntimeDirectory::create_named(runtimes, plan, name, roots, placer),
+        keep => {
+            let discard = *keep == Keep::Discard;
+            RuntimeDirectory::create(runtimes, plan, discard, roots, placer)
+        }
+    }
+}
+
+/// The command to start, when all that it needs is there.
+fn ready(request: &RunRequest<'_>, directory: &RuntimeDirectory) -> Result<Command> {
+    let command = command(request, directory)?;
+    check_present(request.plan, &directory.app(), request.environment, directory.used)?;
+    Ok(command)
 }
 
 /// An error with its causes, in one line.

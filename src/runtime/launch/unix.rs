@@ -1,6 +1,10 @@
 //! Unix: signals, the inherited lease, and the status of a program that a signal ended.
 
+#[path = "left_running.rs"]
+mod left_running;
+
 use std::io::{self, IsTerminal};
+use std::os::fd::OwnedFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command};
@@ -13,7 +17,9 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
+use super::LeftRunning;
 use crate::runtime::lease::Lease;
+pub(super) use left_running::Group;
 
 /// How often, and how long apart, a program that is open for writing is tried again.
 const BUSY_TRIES: u32 = 20;
@@ -144,12 +150,17 @@ fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
-/// Starts the program; with a lease, it inherits it.
-pub(super) fn spawn(mut command: Command, lease: Option<&Lease>) -> io::Result<Child> {
-    if let Some(lease) = lease {
-        // Another descriptor of the same open file, close-on-exec as every other, so that no other
-        // program started at this moment gets it.
-        let inherited = lease.file().try_clone()?;
+/// Starts the program; it inherits the lease, and what says that it belongs to the group.
+pub(super) fn spawn(
+    mut command: Command,
+    lease: Option<&Lease>,
+    group: Option<&Group>,
+) -> io::Result<Child> {
+    // Other descriptors of the same open files, close-on-exec as every other, so that no other
+    // program started at this moment gets them.
+    let lease = lease.map(|lease| lease.file().try_clone().map(OwnedFd::from)).transpose()?;
+    let group = group.map(Group::inherited).transpose()?.flatten();
+    for inherited in [lease, group].into_iter().flatten() {
         // SAFETY: the closure runs between fork and exec, where only async-signal-safe calls are
         // allowed. It makes one system call, fcntl(F_SETFD), on a descriptor that it owns; it
         // allocates nothing, takes no lock, and its error is made of a number.
@@ -157,8 +168,21 @@ pub(super) fn spawn(mut command: Command, lease: Option<&Lease>) -> io::Result<C
             command.pre_exec(move || Ok(fcntl_setfd(&inherited, FdFlags::empty())?));
         }
     }
-    // While another thread copies a program and forks, the copy counts as open for writing for the
-    // moment until that fork has become its program.
+    spawn_busy(&mut command)
+}
+
+/// Starts the program apart from this process's terminal and its signals; it inherits the lease.
+pub(super) fn spawn_detached(mut command: Command, lease: &Lease) -> io::Result<Child> {
+    // SAFETY: as above; setsid is async-signal-safe too.
+    unsafe {
+        command.pre_exec(|| Ok(rustix::process::setsid().map(drop)?));
+    }
+    spawn(command, Some(lease), None)
+}
+
+/// While another thread copies a program and forks, the copy counts as open for writing for the
+/// moment until that fork has become its program.
+fn spawn_busy(command: &mut Command) -> io::Result<Child> {
     for _ in 0..BUSY_TRIES {
         match command.spawn() {
             Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {

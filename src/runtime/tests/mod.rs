@@ -167,10 +167,26 @@ impl World {
         (world, plan)
     }
 
+    /// Runs a plan and waits for its end.
     pub(super) fn run(&self, plan: &Plan, arguments: &[&str], keep: Keep) -> Result<RunOutcome> {
+        self.request(plan, arguments, keep, run)
+    }
+
+    /// Runs a plan and leaves it to itself.
+    pub(super) fn detach(&self, plan: &Plan, arguments: &[&str], keep: Keep) -> Result<Detached> {
+        self.request(plan, arguments, keep, run_detached)
+    }
+
+    fn request<T>(
+        &self,
+        plan: &Plan,
+        arguments: &[&str],
+        keep: Keep,
+        how: impl FnOnce(&RunRequest<'_>, &dyn Placer) -> Result<T>,
+    ) -> Result<T> {
         let arguments: Vec<std::ffi::OsString> =
             arguments.iter().map(std::ffi::OsString::from).collect();
-        run(
+        how(
             &RunRequest {
                 plan,
                 environment: &self.environment(),

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use super::super::*;
-use super::{World, application, overlay};
+use super::{World, application, name, overlay};
 use crate::manifest::Launch;
 use crate::model::Kind;
 
@@ -81,25 +81,78 @@ fn a_launcher_gets_the_program_and_all_arguments_behind_its_own() {
 }
 
 #[test]
-fn the_lease_outlives_the_program_while_something_of_it_lives() {
-    // The background process waits for a file, so that the test decides when it ends.
-    let (world, plan) = World::script(
-        r#"(while [ ! -e "$1" ]; do sleep 0.02; done) </dev/null >/dev/null 2>&1 & exit 3"#,
-    );
-    let end = world.directory.path().join("end");
-    let outcome = world.run(&plan, &[end.to_str().expect("text")], Keep::Discard).expect("a run");
-    assert_eq!(outcome.status, 3);
-    let directory = outcome.directory.expect("kept while somebody lives in it");
-    assert!(lease_is_held(&directory).expect("a lease"));
-    let infos = list(&world.project()).expect("a list");
-    assert_eq!((infos[0].state, infos[0].status), (State::Running, Some(3)));
-    assert!(matches!(remove(&world.project(), &outcome.id), Err(RuntimeError::InUse { .. })));
-    std::fs::write(&end, b"").expect("the end");
-    while lease_is_held(&directory).expect("a lease") {
-        std::thread::sleep(Duration::from_millis(5));
+fn what_a_program_leaves_running_ends_with_the_run_and_is_told() {
+    for (left, name) in
+        [("sleep 600", "sleep"), ("(trap '' TERM; while :; do sleep 0.05; done)", "tool")]
+    {
+        let (world, plan) = World::script(&format!("{left} </dev/null >/dev/null 2>&1 & exit 3"));
+        let outcome = world.run(&plan, &[], Keep::Newest).expect("a run");
+        assert_eq!(outcome.status, 3, "the program's own status counts");
+        let told = outcome.problems.concat();
+        assert!(told.contains("ended with the run") && told.contains(name), "{told}");
+        assert!(told.contains("--detach") && !told.contains("still running"), "{told}");
+        assert!(!lease_is_held(&outcome.directory.expect("it stayed")).expect("a lease"));
+        assert_eq!(list(&world.project()).expect("a list")[0].state, State::Finished);
     }
-    remove(&world.project(), &outcome.id).expect("removed");
-    assert!(!directory.exists());
+}
+
+#[test]
+fn a_program_that_leaves_nobody_is_not_waited_for() {
+    let (world, plan) = World::script("(sleep 0.01) & wait; exit 0");
+    let outcome = world.run(&plan, &[], Keep::Newest).expect("a run");
+    assert_eq!((outcome.status, outcome.problems), (0, Vec::new()));
+}
+
+#[test]
+fn the_lease_of_a_detached_run_lives_as_long_as_something_of_it() {
+    // It waits for a file, so that the test decides when it ends.
+    let (world, plan) = World::script(r#"echo said; while [ ! -e "$1" ]; do sleep 0.02; done"#);
+    let end = world.directory.path().join("end");
+    let argument = end.to_str().expect("text");
+    let detached = world.detach(&plan, &[argument], Keep::Discard).expect("a run");
+    let state = || list(&world.project()).expect("a list")[0].clone();
+    assert_eq!((state().state, state().status), (State::Running, None));
+    assert!(matches!(remove(&world.project(), &detached.id), Err(RuntimeError::InUse { .. })));
+    let other = world.detach(&plan, &[argument], Keep::Newest).expect("another run");
+    assert!(detached.directory.is_dir(), "a later run removes nobody's directory");
+    std::fs::write(&end, b"").expect("the end");
+    for directory in [&detached.directory, &other.directory] {
+        while lease_is_held(directory).expect("a lease") {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    assert_eq!((state().state, state().status), (State::Finished, None), "nobody knows how");
+    assert_eq!(std::fs::read_to_string(&other.output).expect("what it said"), "said\n");
+    world.run(&plan, &[argument], Keep::Newest).expect("a third run");
+    assert!(!detached.directory.exists(), "it was to be discarded");
+    assert!(other.directory.is_dir());
+}
+
+#[test]
+fn a_detached_run_has_no_terminal_and_no_input_and_a_named_one_says_its_own_anew() {
+    let (world, plan) = World::script(r#"cat; ps -o sid= -p $$ | tr -d ' '; echo $$"#);
+    let mut said = Vec::new();
+    for _ in 0..2 {
+        let run = world.detach(&plan, &[], Keep::Named(name("mine"))).expect("a run");
+        while lease_is_held(&run.directory).expect("a lease") {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        said.push(std::fs::read_to_string(&run.output).expect("what it said"));
+    }
+    for said in &said {
+        let lines: Vec<&str> = said.lines().collect();
+        assert!(lines.len() == 2 && lines[0] == lines[1], "a session of its own: {said}");
+    }
+    assert_ne!(said[0], said[1]);
+}
+
+#[test]
+fn an_argument_that_cannot_be_passed_is_named_and_nothing_is_started() {
+    let (world, plan) = World::script("exit 0");
+    let error = world.run(&plan, &["ok", "a\0b"], Keep::Newest).expect_err("not to be passed");
+    assert!(matches!(error, RuntimeError::ArgumentWithNul { .. }), "{error}");
+    assert!(error.to_string().contains("a\\0b"), "{error}");
+    assert!(world.ids().is_empty(), "a directory was left");
 }
 
 #[test]
