@@ -195,6 +195,19 @@ fn answer(sandbox: &Sandbox, arguments: &[&str]) -> Value {
     })
 }
 
+/// A detached run, which has ended.
+fn detached(sandbox: &Sandbox) -> Value {
+    let answer = answer(sandbox, &["run", "hello", "--detach", "--discard"]);
+    while answer_of_list(sandbox).contains("running") {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    answer
+}
+
+fn answer_of_list(sandbox: &Sandbox) -> String {
+    answer(sandbox, &["runtime", "list"]).to_string()
+}
+
 /// Puts another content under a blob's name.
 fn damage_a_blob(blobs: &Path) {
     let directory = std::fs::read_dir(blobs).expect("blobs").next().expect("one").expect("one");
@@ -224,6 +237,7 @@ fn answers(sandbox: &Sandbox) -> Vec<(&'static str, Value)> {
     sandbox.manifest("2.0");
     sandbox.succeed(&["build"]);
     sandbox.succeed(&["run", "hello"]);
+    found.push(("run --detach", detached(sandbox)));
     found.push(("graph", answer(sandbox, &["graph"])));
     found.push(("why", answer(sandbox, &["why", "greeting"])));
     found.push(("diff", answer(sandbox, &["diff"])));
