@@ -115,6 +115,7 @@ impl RuntimeDirectory {
         record.plan = before;
         let mut found = Self { path, id, lease, record, used: false };
         let tmp = found.tmp();
+        disk::remove_tree(&found.output())?;
         disk::remove_tree(&tmp)?;
         if found.record.plan == Some(plan.digest()?) && found.app().is_dir() {
             make_directory(&tmp)?;

@@ -20,6 +20,15 @@ pub struct ProcessEnvironment {
     variables: BTreeMap<OsString, (OsString, OsString)>,
 }
 
+/// A letter's capital, where that is one letter of as many UTF-16 units.
+fn upper(letter: char) -> char {
+    let mut capitals = letter.to_uppercase();
+    match (capitals.next(), capitals.next()) {
+        (Some(capital), None) if capital.len_utf16() == letter.len_utf16() => capital,
+        _ => letter,
+    }
+}
+
 impl ProcessEnvironment {
     const fn new(family: Family) -> Self {
         Self { family, variables: BTreeMap::new() }
@@ -28,7 +37,11 @@ impl ProcessEnvironment {
     fn key(&self, name: &OsStr) -> OsString {
         match self.family {
             Family::Unix => name.to_owned(),
-            Family::Windows => OsString::from(name.to_string_lossy().to_uppercase()),
+            // Windows compares letter by letter: no letter becomes two, as that of "straße" would.
+            Family::Windows => match name.to_str() {
+                Some(name) => name.chars().map(upper).collect::<String>().into(),
+                None => name.to_ascii_uppercase(),
+            },
         }
     }
 

@@ -46,6 +46,8 @@ pub(super) struct LeftRunning {
     pub(super) ended: Vec<String>,
     /// Those that could not be ended.
     pub(super) remaining: Vec<String>,
+    /// Why they could not be looked for.
+    pub(super) unknown: Option<String>,
 }
 
 impl LeftRunning {
@@ -60,7 +62,10 @@ impl LeftRunning {
             "; \"run --detach\" is for programs that go on in the background",
         );
         let remaining = line("still running, and could not be ended:", &self.remaining, "");
-        ended.into_iter().chain(remaining).collect()
+        let unknown = self.unknown.as_ref().map(|why| {
+            format!("what the program left running could not be looked for or ended: {why}")
+        });
+        ended.into_iter().chain(remaining).chain(unknown).collect()
     }
 }
 
@@ -83,10 +88,12 @@ pub fn execute(command: &Command) -> Result<i32> {
 pub(super) fn start(command: &Command, lease: &Lease, watch: &Watch) -> Result<(i32, LeftRunning)> {
     let (child, group) = spawn(command, Some(lease), watch, true)?;
     let status = watch.wait(child).context("wait for", &command.program)?;
-    let left = match group {
-        Some(group) => group.end().context("end what was left running by", &command.program)?,
-        None => LeftRunning::default(),
-    };
+    // Whatever goes wrong now, the program's own exit status is what the person asked for.
+    let left = group.map_or_else(|| Ok(LeftRunning::default()), Group::end);
+    let left = left.unwrap_or_else(|error| LeftRunning {
+        unknown: Some(error.to_string()),
+        ..LeftRunning::default()
+    });
     Ok((status, left))
 }
 
@@ -110,12 +117,6 @@ fn spawn(
 
 /// Starts a program that goes on by itself: nothing to read, what it says goes to a file.
 pub(super) fn start_detached(command: &Command, lease: &Lease, output: &Path) -> Result<()> {
-    match disk::remove_file(output) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(error).context("replace", output);
-        }
-        _ => {}
-    }
     let file = disk::create_new(output, 0o600).context("make", output)?;
     let copy = file.try_clone().context("open", output)?;
     let watch = Watch::begin().context("watch signals for", &command.program)?;

@@ -31,6 +31,9 @@ static INHERITING: Mutex<()> = Mutex::new(());
 /// Whether Ctrl-C or its like came since the last [`Watch`] began.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
+/// Whether the console is being closed.
+static CLOSING: AtomicBool = AtomicBool::new(false);
+
 /// Longer than Windows waits for a process when a console is closed.
 const LONGER_THAN_WINDOWS_WAITS: Duration = Duration::from_secs(60);
 
@@ -41,7 +44,7 @@ pub(in crate::runtime) struct Watch(());
 /// Says that what the console tells is dealt with.
 ///
 /// # Safety
-/// Called by the system on a thread of its own; it touches nothing but an atomic.
+/// Called by the system on a thread of its own; it touches nothing but two atomics.
 unsafe extern "system" fn pass_by(event: u32) -> windows_sys::core::BOOL {
     INTERRUPTED.store(true, Ordering::Release);
     match event {
@@ -49,6 +52,7 @@ unsafe extern "system" fn pass_by(event: u32) -> windows_sys::core::BOOL {
         CTRL_CLOSE_EVENT | CTRL_LOGOFF_EVENT | CTRL_SHUTDOWN_EVENT => {
             // This process ends when the handler returns. The program was told as well, and when it
             // has ended the run ends as it always does, if Windows waits that long.
+            CLOSING.store(true, Ordering::Release);
             std::thread::sleep(LONGER_THAN_WINDOWS_WAITS);
             1
         }
@@ -77,6 +81,9 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
+        if CLOSING.load(Ordering::Acquire) {
+            return; // The system may hold its list of handlers while one of them runs.
+        }
         // SAFETY: the same function as was registered. A failure leaves it registered, which at
         // the end of a command harms nothing.
         let _ = unsafe { SetConsoleCtrlHandler(Some(pass_by), 0) };

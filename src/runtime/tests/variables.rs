@@ -135,6 +135,17 @@ fn windows_names_are_one_whatever_their_case_and_slashes_turn() {
 }
 
 #[test]
+fn windows_names_that_only_look_alike_in_capitals_stay_apart() {
+    let variables =
+        [set("straße", "1"), set("STRASSE", "2"), set("é", "3"), set("É", "4"), set("empty", "")];
+    let made = made(Family::Windows, &[], &variables, &[]).expect("variables");
+    assert_eq!(made.get("straße"), Some(OsStr::new("1")));
+    assert_eq!(made.get("strasse"), Some(OsStr::new("2")));
+    assert_eq!(made.get("é"), Some(OsStr::new("4")));
+    assert_eq!(made.get("EMPTY"), Some(OsStr::new("")), "an empty value is kept");
+}
+
+#[test]
 fn without_a_run_the_home_stays_the_persons_and_app_is_explained() {
     let (packages, hosts) = (BTreeMap::new(), BTreeMap::new());
     let directories = Directories {
