@@ -27,8 +27,8 @@ const LINE: [&str; 10] = [
 /// The rooms outside the line, and all that each may import. `pipeline` joins: see [`allowed`].
 const BESIDE_THE_LINE: [(&str, &[&str]); 9] = [
     ("model", &[]),
-    ("disk", &[]),
-    ("host", &["model"]),
+    ("disk", &["model"]),
+    ("host", &["disk", "model"]),
     ("binary", &["disk", "model"]),
     ("remote", &["model", "store"]),
     ("evidence", &["model", "runtime"]),

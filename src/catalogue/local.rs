@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::error::CatalogueError;
+use crate::disk::real_path;
 use crate::manifest::{HostDescription, InputFile, Manifest, Package, load_catalogue};
-use crate::model::{Name, real_path};
+use crate::model::Name;
 
 /// What the catalogues beside a manifest describe.
 #[derive(Default)]

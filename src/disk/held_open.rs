@@ -19,7 +19,9 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
 static WAITS: Waits = Waits::new(BUDGET);
-static LISTENER: OnceLock<Box<dyn Fn(&str) + Send + Sync>> = OnceLock::new();
+type Listener = Box<dyn Fn(&str) + Send + Sync>;
+
+static LISTENER: OnceLock<Listener> = OnceLock::new();
 
 /// Says who is told, in one line each, which file this process waits for and why. The first call
 /// counts: it is the command line's.

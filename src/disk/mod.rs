@@ -1,12 +1,13 @@
-//! How drystone touches files: what other programs hold open, names that appear whole, removal that
+//! How drystone touches files: paths as people write them, what other programs hold open, names that appear whole, removal that
 //! follows no link, and what Windows and Linux call by different names.
 //!
-//! Beneath all rooms of the line, and imports nothing. It promises the same on both systems and
+//! Beneath all rooms of the line, and imports nothing but `model`. It promises the same on both systems and
 //! knows nothing of stores, locks or generations; those give its errors their words.
 
 mod directory;
 mod facts;
 mod held_open;
+mod machine_path;
 mod naming;
 mod protection;
 mod removal;
@@ -30,6 +31,7 @@ pub use held_open::{
     advice, hard_link, is_held_open, open, read, read_to_string, remove_file, rename, retried,
     tell_of_waits,
 };
+pub use machine_path::{long_form, machine_path, plain_form, real_path};
 pub use naming::{rename_new, rename_over, with_parent};
 pub use protection::{is_protected, open_for_attributes, protect};
 pub use removal::{Removed, make_writable, remove_tree, remove_what_goes};

@@ -5,7 +5,7 @@ use std::io;
 use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::OpenOptionsExt;
 use std::os::windows::io::AsRawHandle;
-use std::path::{Component, Path, Prefix};
+use std::path::Path;
 
 use windows_sys::Win32::Foundation::{
     ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED, GENERIC_WRITE,
@@ -22,22 +22,10 @@ use windows_sys::Win32::Storage::FileSystem::{
 /// What a new file is opened for: writing, and changing its access rules while it is open.
 pub(super) const CREATE_ACCESS: u32 = GENERIC_WRITE | READ_CONTROL | WRITE_DAC;
 
-/// A path as the wide functions take it: absolute and verbatim, which lifts the limit of 260
-/// characters, and with a zero at the end.
+/// A path as the wide functions take it: absolute, in the long form, and with a zero at the end.
 fn wide(path: &Path) -> io::Result<Vec<u16>> {
-    let absolute = std::path::absolute(path)?;
-    let text = absolute.as_os_str();
-    let (prefix, skipped) = match absolute.components().next() {
-        Some(Component::Prefix(prefix)) => match prefix.kind() {
-            Prefix::Disk(_) => (r"\\?\", 0),
-            // `\\server\share` is `\\?\UNC\server\share`.
-            Prefix::UNC(..) => (r"\\?\UNC", 1),
-            _ => ("", 0),
-        },
-        _ => ("", 0),
-    };
-    let units = text.encode_wide().skip(skipped);
-    Ok(prefix.encode_utf16().chain(units).chain([0]).collect())
+    let long = super::long_form(&std::path::absolute(path)?);
+    Ok(long.as_os_str().encode_wide().chain([0]).collect())
 }
 
 /// Gives a name that nothing has, written through.

@@ -10,8 +10,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crate::disk;
-use crate::model::{BlobId, Name, TreePath, real_path};
+use crate::disk::{self, real_path};
+use crate::model::{BlobId, Name, TreePath};
 
 use super::error::{GenerationError, Step};
 use super::reading::Generations;

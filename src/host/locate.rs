@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::model::{TreePath, plain_form, real_path};
+use crate::disk::{plain_form, real_path};
+use crate::model::TreePath;
 
 /// Where to look for a host component, and what shows that it is there.
 #[derive(Debug, Clone, PartialEq, Eq)]

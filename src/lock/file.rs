@@ -8,8 +8,8 @@ use super::error::LockError;
 use super::model::Lock;
 use super::read::read;
 use super::write::write;
-use crate::disk;
-use crate::model::{Name, real_path};
+use crate::disk::{self, real_path};
+use crate::model::Name;
 
 /// Where an environment's lock lies: `lockfiles/<environment>.lock.kdl` below the directory of the
 /// manifest.

@@ -24,7 +24,8 @@ use super::package::{HostDescription, Package};
 use super::syntax;
 use super::text::{normalise, read_text};
 use super::variable::HostMention;
-use crate::model::{Family, Name, TreePath, real_path};
+use crate::disk::real_path;
+use crate::model::{Family, Name, TreePath};
 
 /// Files that one manifest may include.
 const INCLUDE_LIMIT: usize = 1000;

@@ -3,7 +3,6 @@
 //! Values are parsed once, at the border, and are right from then on. This room imports no other.
 
 mod digest;
-mod machine_path;
 mod name;
 mod nearest;
 mod platform;
@@ -21,7 +20,6 @@ pub use digest::{
     ApplicationId, BlobId, DigestError, FieldHasher, InputsDigest, NodeId, RootId, SettingsId,
     Sha256Digest, TreeId, UnpackKey,
 };
-pub use machine_path::{long_form, machine_path, plain_form, real_path};
 pub use name::{Name, NameError};
 pub use nearest::nearest;
 pub use platform::{Family, Platform, PlatformError};
@@ -32,4 +30,4 @@ pub use tree_path::{TreePath, TreePathError};
 pub use unpack_options::{ArchiveFormat, Glob, Rename, UNPACK_RULES, UnpackOptions};
 pub use vanished::{Fate, Origin, OriginArchive, Vanished, VanishedFile};
 pub use version::{Version, VersionError};
-pub use windows_name::{FoldedPath, WindowsNameError, check_windows_path};
+pub use windows_name::{FoldedPath, WindowsNameError, check_windows_path, is_device_name};

@@ -26,7 +26,7 @@ pub enum WindowsNameError {
 }
 
 /// Whether Windows takes this as a device, whatever its extension.
-pub(super) fn is_device_name(part: &str) -> bool {
+pub fn is_device_name(part: &str) -> bool {
     let base = part.split('.').next().unwrap_or(part).trim_end_matches(' ');
     let is = |name: &str| base.eq_ignore_ascii_case(name);
     if ["CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"].into_iter().any(is) {

@@ -11,11 +11,11 @@ use walkdir::WalkDir;
 use super::build::Build;
 use super::freshness::applications_of;
 use super::{Error, Result};
+use crate::disk::real_path;
 use crate::lock::program;
 use crate::manifest::Application;
 use crate::model::{
     Entry, Family, FoldedPath, Kind, Name, Tree, TreeBuilder, TreePath, check_windows_path,
-    real_path,
 };
 use crate::store::Staging;
 

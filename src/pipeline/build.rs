@@ -255,13 +255,8 @@ impl Build<'_> {
         locks: Vec<WorkLock>,
         progress: &dyn Progress,
     ) -> Result<Made> {
-        let composed = compose_packages(
-            self.environment,
-            self.lock,
-            self.platform,
-            &self.packages,
-            &packages,
-        )?;
+        let composed =
+            compose_packages(self.environment, self.lock, self.platform, &self.packages, packages)?;
         for warning in &composed.warnings {
             progress.note(&warning.to_string());
         }

@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use super::{Error, Result};
 use crate::catalogue::Catalogue;
+use crate::disk::machine_path;
 use crate::host::{ComponentSearch, SearchRoot, locate};
 use crate::lock::LockedPlatform;
 use crate::manifest::{HostDescription, HostRoot};
-use crate::model::{Name, Platform, Progress, machine_path};
+use crate::model::{Name, Platform, Progress};
 
 /// The root of each host component that was found. One that is missing is said, and is an error
 /// only when something that needs it is started: an environment may be built for another machine.

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::project::MANIFEST;
 use super::{Error, Result, Settings};
+use crate::disk::machine_path;
 use crate::manifest;
-use crate::model::machine_path;
 
 /// What `init` did.
 #[derive(Debug, Serialize)]

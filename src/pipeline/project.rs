@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::{Error, Result};
 use crate::catalogue::Catalogue;
-use crate::disk;
+use crate::disk::{self, machine_path};
 use crate::generation::Generations;
 use crate::lock::{self, Lock};
 use crate::manifest::{self, Environment, Manifest};
-use crate::model::{Name, Platform, Progress, machine_path, nearest};
+use crate::model::{Name, Platform, Progress, nearest};
 use crate::store::{Locate, ProjectId, Store, StoreOptions, project_id};
 
 /// The file that a person writes.

@@ -8,8 +8,8 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::disk;
-use crate::model::{Progress, TreeId, machine_path};
+use crate::disk::{self, machine_path};
+use crate::model::{Progress, TreeId};
 
 use super::Store;
 use super::damage::{Damage, DamageKind};

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 #[cfg(windows)]
-use crate::model::long_form;
+use crate::disk::long_form;
 
 use super::error::{Result, StoreError};
 

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
 
-use crate::disk;
-use crate::model::{NoProgress, machine_path, real_path};
+use crate::disk::{self, machine_path, real_path};
+use crate::model::NoProgress;
 
 use super::error::{At, Result, StoreError};
 use super::format::Format;

@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::disk;
-use crate::model::{NoProgress, machine_path};
+use crate::disk::{self, machine_path};
+use crate::model::NoProgress;
 
 use super::barrier::Barrier;
 use super::error::{At, Result, StoreError};

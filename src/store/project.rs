@@ -8,8 +8,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::disk;
-use crate::model::{NoProgress, real_path};
+use crate::disk::{self, real_path};
+use crate::model::NoProgress;
 
 use super::error::{At, Result, StoreError};
 use super::layout::{KEPT_OUT_OF_GIT, is_base32, random_id, refuse_link};

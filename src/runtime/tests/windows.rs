@@ -26,3 +26,16 @@ fn the_newest_three_stay_and_discarded_ones_go() {
     assert!(remove(&world.project(), &world.ids()[0]).is_ok());
     assert_eq!(world.ids().len(), 2);
 }
+
+#[test]
+fn what_a_detached_program_says_goes_to_its_file_and_its_lease_ends_with_it() {
+    let (world, plan) = World::script("echo said");
+    let detached = world.detach(&plan, &[], Keep::Newest).expect("a run");
+    while lease_is_held(&detached.directory).expect("a lease") {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let said = std::fs::read_to_string(&detached.output).expect("what it said");
+    assert_eq!(said.trim(), "said");
+    let info = list(&world.project()).expect("a list").remove(0);
+    assert_eq!((info.state, info.status), (State::Finished, None), "nobody knows how it ended");
+}

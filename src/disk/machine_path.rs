@@ -7,7 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::windows_name::is_device_name;
+use crate::model::is_device_name;
 
 /// Makes a path absolute without looking at the disk. On Windows `C:name` starts from the current
 /// directory of that drive, `\name` from the root of the current drive, `/` separates as `\` does, and
