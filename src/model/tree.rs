@@ -135,6 +135,26 @@ impl Difference<'_> {
 }
 
 impl Tree {
+    /// The tree of these entries, in any order, each path once. Directories that are not empty lose
+    /// their line.
+    pub fn of(mut entries: Vec<Entry>) -> Result<Self, TreeError> {
+        entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        let twice = entries.array_windows().find(|[a, b]| a.path == b.path);
+        match twice {
+            Some([path, _]) => Err(TreeError::Duplicate(path.path.clone())),
+            None => Self::of_sorted(entries),
+        }
+    }
+
+    fn of_sorted(mut entries: Vec<Entry>) -> Result<Self, TreeError> {
+        let filled = filled_directories(&entries)?;
+        if !filled.is_empty() {
+            let mut at = 0..;
+            entries.retain(|_| at.next().is_none_or(|at| !filled.contains(&at)));
+        }
+        Ok(Self { entries, id: OnceLock::new() })
+    }
+
     /// Its entries, sorted by path.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
@@ -310,13 +330,7 @@ impl TreeBuilder {
 
     /// The tree. Directories that turned out not to be empty lose their line.
     pub fn finish(self) -> Result<Tree, TreeError> {
-        let mut entries: Vec<Entry> = self.entries.into_values().collect();
-        let filled = filled_directories(&entries)?;
-        if !filled.is_empty() {
-            let mut at = 0..;
-            entries.retain(|_| at.next().is_none_or(|at| !filled.contains(&at)));
-        }
-        Ok(Tree { entries, id: OnceLock::new() })
+        Tree::of_sorted(self.entries.into_values().collect())
     }
 }
 

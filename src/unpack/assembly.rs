@@ -9,9 +9,7 @@ use super::error::Problem;
 use super::links::{self, Layout};
 use super::placing::{Placing, archive_path};
 use super::sink::Sink;
-use crate::model::{
-    Entry, Family, Kind, Progress, Tree, TreeBuilder, TreeError, TreePath, UnpackOptions,
-};
+use crate::model::{Entry, Family, Kind, Progress, Tree, TreeError, TreePath, UnpackOptions};
 
 /// What lies at one path of the tree to be.
 #[derive(Debug, Clone)]
@@ -176,11 +174,8 @@ impl<'a> Assembly<'a> {
                 collisions::merge_directories(expanded)?
             }
         };
-        let mut builder = TreeBuilder::default();
-        for entry in entries {
-            builder.add(entry).map_err(structure)?;
-        }
-        builder.finish().map_err(structure)
+        drop(self);
+        Tree::of(entries).map_err(structure)
     }
 
     fn unix_entries(&self, layout: &Layout<'_>, sink: &dyn Sink) -> Result<Vec<Entry>, Problem> {

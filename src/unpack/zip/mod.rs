@@ -60,6 +60,9 @@ pub(super) fn unpack(job: &Job<'_>, mut assembly: Assembly<'_>) -> Result<Tree, 
     for (at, what) in landed {
         assembly.fill(&tasks[at].path, what);
     }
+    // With a hundred thousand entries these are most of the memory, and the tree needs as much.
+    drop(tasks);
+    drop(records);
     assembly.finish(job.sink, &job.bounds, job.progress)
 }
 
