@@ -3,8 +3,9 @@
 //! 1. The gc lock is taken exclusively: from now on no process adds a root.
 //! 2. Roots are read: of living processes, generations, registered locks, runtime directories. One
 //!    that can't be read stops everything: gc never guesses.
-//! 3. What they do not reach is renamed to `tmp/`: trees first, so that a tree's presence still
-//!    proves its contents, then records, realised directories, blobs, downloads.
+//! 3. What they do not reach is renamed to `tmp/`: realised directories and records before the trees
+//!    that they are of, trees before their blobs, so that at every moment what has a name has all
+//!    that it needs; then downloads.
 //! 4. The lock is released, and only then is anything deleted, but for contents that go as fast as
 //!    they could be renamed.
 //!
@@ -272,9 +273,9 @@ impl<'a> Collection<'a> {
     }
 
     fn sweep(&mut self) -> Result<()> {
-        self.sweep_trees()?;
-        self.sweep_records()?;
         self.sweep_realised()?;
+        self.sweep_records()?;
+        self.sweep_trees()?;
         self.sweep_blobs()?;
         self.sweep_archives()?;
         if !self.options.dry_run {
@@ -292,16 +293,21 @@ impl<'a> Collection<'a> {
             if self.marked.trees.contains(&id) {
                 continue;
             }
-            // A tree that stays proves the presence of its contents: then they stay too.
             let contents = tree_file::read(self.store.layout(), &id).ok().flatten();
             if self.remove(&tree.path) {
                 self.report.removed.trees += 1;
-            } else if let Some(contents) = contents {
-                self.marked.trees.insert(id);
-                self.marked.blobs.extend(contents.entries().iter().filter_map(|entry| entry.blob));
+            } else {
+                self.keep(id, contents);
             }
         }
         Ok(())
+    }
+
+    /// A tree that stays proves the presence of its contents: then they stay too.
+    fn keep(&mut self, id: TreeId, contents: Option<Tree>) {
+        self.marked.trees.insert(id);
+        let entries = contents.iter().flat_map(|tree| tree.entries());
+        self.marked.blobs.extend(entries.filter_map(|entry| entry.blob));
     }
 
     fn sweep_records(&mut self) -> Result<()> {
@@ -310,11 +316,16 @@ impl<'a> Collection<'a> {
                 self.stray(&record.path);
                 continue;
             };
+            let of = unpacked::read(self.store.layout(), &key)?.map(|record| record.tree);
             let needed = self.marked.records.contains(&key)
-                || unpacked::read(self.store.layout(), &key)?
-                    .is_some_and(|record| self.marked.trees.contains(&record.tree));
-            if !needed && self.remove(&record.path) {
+                || of.is_some_and(|tree| self.marked.trees.contains(&tree));
+            if needed {
+                continue;
+            }
+            if self.remove(&record.path) {
                 self.report.removed.records += 1;
+            } else if let Some(tree) = of {
+                self.keep(tree, tree_file::read(self.store.layout(), &tree).ok().flatten());
             }
         }
         Ok(())
@@ -325,22 +336,28 @@ impl<'a> Collection<'a> {
         for name in listing::names(&directory)? {
             let path = directory.join(&name);
             let name = name.to_string_lossy().into_owned();
-            let tree = name.get(..32).and_then(|part| self.trees_by_name.get(part));
+            let tree = name.get(..32).and_then(|part| self.trees_by_name.get(part)).copied();
             if self.marked.realised.contains(&name)
-                || tree.is_some_and(|tree| self.marked.trees.contains(tree))
+                || tree.is_some_and(|tree| self.marked.trees.contains(&tree))
             {
                 continue;
             }
             // A read-only directory can't be moved.
-            if !self.options.dry_run
-                && path.is_dir()
-                && let Err(error) = disk::make_writable(&path)
-            {
-                self.report.skip(&path, &error.into());
-                continue;
-            }
-            if self.remove(&path) {
+            let opened = match self.options.dry_run || !path.is_dir() {
+                true => Ok(()),
+                false => disk::make_writable(&path),
+            };
+            let gone = match opened {
+                Ok(()) => self.remove(&path),
+                Err(error) => {
+                    self.report.skip(&path, &error.into());
+                    false
+                }
+            };
+            if gone {
                 self.report.removed.realised += 1;
+            } else if let Some(tree) = tree {
+                self.keep(tree, tree_file::read(self.store.layout(), &tree).ok().flatten());
             }
         }
         Ok(())
@@ -423,8 +440,16 @@ impl<'a> Collection<'a> {
         let moved = random_id().and_then(|name| {
             let bin = self.bin.clone().unwrap_or_else(|| self.store.layout().directory("tmp"));
             let target = bin.join(name);
-            disk::rename(path, &target)
-                .map_err(|error| StoreError::io("move aside", path, error))?;
+            match disk::rename(path, &target) {
+                // Whose it was has taken it away meanwhile, as the holders of locks do.
+                Err(error)
+                    if error.kind() == std::io::ErrorKind::NotFound
+                        && path.symlink_metadata().is_err() =>
+                {
+                    return Ok(());
+                }
+                moved => moved.map_err(|error| StoreError::io("move aside", path, error))?,
+            }
             if self.bin.is_none() {
                 self.aside.push(target);
             }

@@ -93,7 +93,7 @@ fn check_native(tree: &Tree) -> Result<()> {
 }
 
 /// Whether a realised directory is there with the mode that it gets last.
-fn is_finished(path: &Path) -> bool {
+pub(super) fn is_finished(path: &Path) -> bool {
     let Ok(metadata) = path.symlink_metadata() else { return false };
     #[cfg(unix)]
     if std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777 != 0o555 {

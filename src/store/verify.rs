@@ -92,8 +92,9 @@ impl Store {
         report.damages.extend(archives.damages);
         report.skipped.extend(archives.skipped);
         verify_records(self, &trees, &mut report)?;
-        verify_realised::verify(self, &trees, &blobs, *options, &mut report)?;
-        tell_whom_it_touches(self, &trees, &mut report)?;
+        let holders = read_holders(self, &mut report)?;
+        verify_realised::verify(self, &trees, &blobs, &holders, *options, &mut report)?;
+        tell_whom_it_touches(&trees, &holders, &mut report);
         report.damages.sort();
         report.skipped.sort();
         Ok(report)
@@ -216,10 +217,12 @@ fn verify_records(store: &Store, trees: &Trees, report: &mut VerifyReport) -> Re
     Ok(())
 }
 
-/// Adds to each damage the trees and the generations that need what is damaged.
-fn tell_whom_it_touches(store: &Store, trees: &Trees, report: &mut VerifyReport) -> Result<()> {
+/// Who needs each tree, by name.
+pub(super) type Holders = BTreeMap<TreeId, BTreeSet<String>>;
+
+fn read_holders(store: &Store, report: &mut VerifyReport) -> Result<Holders> {
     let by_name = listing::trees_by_name(store.layout())?;
-    let mut holders: BTreeMap<TreeId, BTreeSet<String>> = BTreeMap::new();
+    let mut holders = Holders::new();
     for holder in holders::lasting(store.layout()) {
         let holder = match holder {
             Ok(holder) => holder,
@@ -248,6 +251,11 @@ fn tell_whom_it_touches(store: &Store, trees: &Trees, report: &mut VerifyReport)
             holders.entry(tree).or_default().insert(holder.name.clone());
         }
     }
+    Ok(holders)
+}
+
+/// Adds to each damage the trees and the generations that need what is damaged.
+fn tell_whom_it_touches(trees: &Trees, holders: &Holders, report: &mut VerifyReport) {
     for damage in &mut report.damages {
         if let Some(needed) = damage.blob.and_then(|blob| trees.needed.get(&blob)) {
             damage.trees.extend(needed.trees.iter().map(|at| trees.ids[*at]));
@@ -257,5 +265,4 @@ fn tell_whom_it_touches(store: &Store, trees: &Trees, report: &mut VerifyReport)
         let touched = damage.trees.iter().filter_map(|tree| holders.get(tree)).flatten();
         damage.touches = touched.cloned().collect::<BTreeSet<_>>().into_iter().collect();
     }
-    Ok(())
 }

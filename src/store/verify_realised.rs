@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 
 use crate::disk;
-use crate::model::{Entry, Fate, Kind, NoProgress, Tree};
+use crate::model::{Entry, Fate, Kind, NoProgress, Tree, TreeId};
 
 use super::Store;
 use super::damage::{Damage, DamageKind, Skipped};
@@ -17,9 +17,10 @@ use super::error::{Result, StoreError};
 use super::layout::base32;
 use super::listing::{self, BlobName};
 use super::reading::{hash_file, metadata};
-use super::realised::directories;
+use super::realised::{directories, is_finished};
 use super::roots::is_realised_name;
-use super::verify::{Trees, VerifyOptions, VerifyReport};
+use super::tree_file;
+use super::verify::{Holders, Trees, VerifyOptions, VerifyReport};
 use super::verify_blobs::Blobs;
 
 /// Compares every realised directory with its tree.
@@ -27,6 +28,7 @@ pub(super) fn verify(
     store: &Store,
     trees: &Trees,
     blobs: &Blobs,
+    holders: &Holders,
     options: VerifyOptions,
     report: &mut VerifyReport,
 ) -> Result<()> {
@@ -44,15 +46,29 @@ pub(super) fn verify(
         }
         report.realised += 1;
         let Some(at) = name.get(..32).and_then(|part| by_name.get(part)) else {
-            if trees.skipped.iter().any(|id| name.get(..32) == Some(&base32(&id.as_bytes()[..20])))
-            {
+            let is_its = |id: &&TreeId| name.get(..32) == Some(&base32(&id.as_bytes()[..20]));
+            if trees.skipped.iter().any(|id| is_its(&id)) {
                 continue; // Told with the trees.
+            }
+            // Both may have come after the trees were listed, and it may have gone since.
+            let now = listing::trees_by_name(store.layout())?;
+            let whole = |id: &TreeId| matches!(tree_file::read(store.layout(), id), Ok(Some(_)));
+            if now.values().find(is_its).is_some_and(whole) || metadata(&path)?.is_none() {
+                continue;
             }
             let detail = "the tree that it was made of is missing or damaged";
             report.damages.push(Damage::new(DamageKind::Realised, &path, detail));
             continue;
         };
-        let comparison = Comparison { store, tree: &trees.trees[*at], root: &path, blobs, options };
+        let comparison = Comparison {
+            store,
+            tree: &trees.trees[*at],
+            root: &path,
+            blobs,
+            options,
+            // Its maker or its remover was interrupted: nobody was told that it is there.
+            unfinished: !is_finished(&path) && !holders.contains_key(&trees.ids[*at]),
+        };
         for found in comparison.run()? {
             match found {
                 Ok(damage) => {
@@ -77,6 +93,8 @@ struct Comparison<'a> {
     root: &'a Path,
     blobs: &'a Blobs,
     options: VerifyOptions,
+    /// Whether its directories need not be read-only.
+    unfinished: bool,
 }
 
 impl Comparison<'_> {
@@ -129,7 +147,7 @@ impl Comparison<'_> {
         let mut found = Vec::new();
         for (directory, expected) in expected {
             let Some(there) = metadata(&directory)? else { continue }; // Told by its entries.
-            if let Some(detail) = directory_mode(&there) {
+            if let Some(detail) = directory_mode(&there).filter(|_| !self.unfinished) {
                 found.push(Damage::new(DamageKind::Realised, &directory, detail));
             }
             for name in listing::names(&directory)? {
