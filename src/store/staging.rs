@@ -10,7 +10,7 @@
 //! So every blob that has its name was durable before it got it, and the presence of a tree proves
 //! the presence of its blobs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -123,7 +123,7 @@ impl<'store> Staging<'store> {
         let new = forms.values().any(|staged| staged.is_new) || !staged_texts.is_empty();
         let barrier = if new { self.store.barrier()?.wait(layout.root())? } else { Duration::ZERO };
         self.store.session()?.protect(forms.keys().map(|form| Root::Blob(form.blob)))?;
-        self.check_contents(&new_trees, &forms)?;
+        self.check_contents(trees, &new_trees, &forms)?;
 
         let mut committed = Committed { barrier, ..Committed::default() };
         let forms: Vec<(Form, u64)> =
@@ -173,18 +173,25 @@ impl<'store> Staging<'store> {
         Ok((staged, new_trees))
     }
 
-    /// A tree is the proof that its blobs are here: each is staged, or in the store. Those in the
-    /// store become roots before they are looked for.
-    fn check_contents(&self, trees: &[&Tree], forms: &BTreeMap<Form, Staged>) -> Result<()> {
-        let staged = |blob| {
-            [false, true]
-                .into_iter()
-                .any(|executable| forms.contains_key(&Form { blob, executable }))
+    /// A tree is the proof that its blobs are here: each of a new one is staged, or in the store,
+    /// which trees that were there prove. Others become roots before they are looked for.
+    fn check_contents(
+        &self,
+        all: &[&Tree],
+        new: &[&Tree],
+        forms: &BTreeMap<Form, Staged>,
+    ) -> Result<()> {
+        let is_new = |tree: &&&Tree| new.iter().any(|one| std::ptr::eq(*one, **tree));
+        let before = all.iter().filter(|tree| !is_new(tree)).flat_map(|tree| tree.entries());
+        let proven: HashSet<BlobId> = before.filter_map(|entry| entry.blob).collect();
+        let is_sure = |blob: &BlobId| {
+            let forms_of = [false, true].map(|executable| Form { blob: *blob, executable });
+            proven.contains(blob) || forms_of.iter().any(|form| forms.contains_key(form))
         };
-        let others: Vec<(BlobId, &Entry)> = trees
+        let others: Vec<(BlobId, &Entry)> = new
             .iter()
             .flat_map(|tree| tree.entries())
-            .filter_map(|entry| Some((entry.blob.filter(|blob| !staged(*blob))?, entry)))
+            .filter_map(|entry| Some((entry.blob.filter(|blob| !is_sure(blob))?, entry)))
             .collect();
         self.store.session()?.protect(others.iter().map(|(blob, _)| Root::Blob(*blob)))?;
         for (blob, entry) in others {
