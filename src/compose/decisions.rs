@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::manifest::Override;
-use crate::model::Entry;
+use crate::model::{ComparedName, Entry};
 
 use super::error::{Collision, Holder, IdleOverride};
-use super::folding::Key;
 use super::merge::{Claim, Claims};
 
 /// What is decided so far, path by path.
@@ -14,15 +13,15 @@ pub(super) struct Decisions<'c, 'a> {
     claims: &'c Claims<'a>,
     overrides: &'c [Override],
     /// The first override of each path, by index into `overrides`.
-    said: BTreeMap<Key, usize>,
+    said: BTreeMap<ComparedName, usize>,
     /// By index into `overrides`: why it decided nothing; none for those that did.
     idle: Vec<Option<String>>,
     /// Directories that lost to a file: all below is gone.
-    pub(super) buried: BTreeSet<Key>,
+    pub(super) buried: BTreeSet<ComparedName>,
     pub(super) collisions: Vec<Collision>,
     pub(super) entries: Vec<Entry>,
     /// Files and links that lost to a directory.
-    pub(super) given_up: BTreeSet<Key>,
+    pub(super) given_up: BTreeSet<ComparedName>,
 }
 
 impl<'c, 'a> Decisions<'c, 'a> {
@@ -30,7 +29,7 @@ impl<'c, 'a> Decisions<'c, 'a> {
         let mut said = BTreeMap::new();
         let mut idle = Vec::with_capacity(overrides.len());
         for (at, o) in overrides.iter().enumerate() {
-            let first = said.entry(Key::new(claims.family, o.path.as_str())).or_insert(at);
+            let first = said.entry(ComparedName::new(claims.family, o.path.as_str())).or_insert(at);
             let reason = if *first == at {
                 "no package holds this path"
             } else {
@@ -83,10 +82,12 @@ impl<'c, 'a> Decisions<'c, 'a> {
             return false;
         }
         let above = path.match_indices('/').map(|(at, _)| &path[..at]);
-        above.into_iter().any(|above| self.buried.contains(&Key::new(self.claims.family, above)))
+        above
+            .into_iter()
+            .any(|above| self.buried.contains(&ComparedName::new(self.claims.family, above)))
     }
 
-    fn decide(&mut self, key: &Key, there: &'c [Claim<'a>]) {
+    fn decide(&mut self, key: &ComparedName, there: &'c [Claim<'a>]) {
         let first = &there[0];
         let directory = self.claims.directory_holders(key);
         let agreed = directory.is_empty() && there.iter().all(|claim| same(first, claim));

@@ -2,25 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Family, FoldedPath, TreePath};
-
-/// A path as its platform compares it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Key {
-    /// By its bytes.
-    Exact(String),
-    /// By folded case.
-    Folded(FoldedPath),
-}
-
-impl Key {
-    pub(super) fn new(family: Family, path: &str) -> Self {
-        match family {
-            Family::Unix => Self::Exact(path.to_owned()),
-            Family::Windows => Self::Folded(FoldedPath::new(path)),
-        }
-    }
-}
+use crate::model::{ComparedName, Family, TreePath};
 
 /// A directory that packages hold, by having it empty or by having something in it.
 #[derive(Debug)]
@@ -39,7 +21,7 @@ pub(super) struct Directory {
 #[derive(Debug)]
 pub(super) struct Directories {
     family: Family,
-    known: BTreeMap<Key, Directory>,
+    known: BTreeMap<ComparedName, Directory>,
 }
 
 impl Directories {
@@ -55,11 +37,13 @@ impl Directories {
             let parent = path.rsplit_once('/');
             let name = parent.map_or(path, |(_, name)| name);
             let directory =
-                self.known.entry(Key::new(self.family, path)).or_insert_with(|| Directory {
-                    spelling: path.to_owned(),
-                    filled,
-                    holders: BTreeMap::new(),
-                    names: BTreeSet::new(),
+                self.known.entry(ComparedName::new(self.family, path)).or_insert_with(|| {
+                    Directory {
+                        spelling: path.to_owned(),
+                        filled,
+                        holders: BTreeMap::new(),
+                        names: BTreeSet::new(),
+                    }
                 });
             let seen = directory.filled
                 && directory.holders.contains_key(&part)
@@ -83,23 +67,23 @@ impl Directories {
             return;
         }
         // A directory's key is greater than those of the directories above it, so parents are ready.
-        let mut settled: BTreeMap<Key, String> = BTreeMap::new();
+        let mut settled: BTreeMap<ComparedName, String> = BTreeMap::new();
         for (key, directory) in &mut self.known {
             let name = directory.names.first().map_or("", String::as_str);
             let parent = directory.spelling.rsplit_once('/').map(|(above, _)| above);
-            let above =
-                parent.and_then(|above| settled.get(&Key::new(Family::Windows, above)).cloned());
+            let above = parent
+                .and_then(|above| settled.get(&ComparedName::new(Family::Windows, above)).cloned());
             let spelling = above.map_or_else(|| name.to_owned(), |above| format!("{above}/{name}"));
             settled.insert(key.clone(), spelling.clone());
             directory.spelling = spelling;
         }
     }
 
-    pub(super) fn get(&self, key: &Key) -> Option<&Directory> {
+    pub(super) fn get(&self, key: &ComparedName) -> Option<&Directory> {
         self.known.get(key)
     }
 
-    pub(super) fn spellings(&self) -> impl Iterator<Item = (&Key, &Directory)> {
+    pub(super) fn spellings(&self) -> impl Iterator<Item = (&ComparedName, &Directory)> {
         self.known.iter()
     }
 }
@@ -121,7 +105,7 @@ impl<'a> Respelling<'a> {
         let Directories { family: Family::Windows, known } = self.directories else { return None };
         let (above, name) = path.as_str().rsplit_once('/')?;
         if above != self.above {
-            let directory = known.get(&Key::new(Family::Windows, above));
+            let directory = known.get(&ComparedName::new(Family::Windows, above));
             self.spelling = directory.map(|directory| directory.spelling.as_str());
             above.clone_into(&mut self.above);
         }

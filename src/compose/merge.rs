@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use crate::manifest::{Override, Placement};
 use crate::model::{
-    BlobId, Entry, Family, Kind, Name, Platform, Tree, TreeBuilder, TreePath, check_windows_path,
+    BlobId, ComparedName, Entry, Family, Kind, Name, Platform, Tree, TreeBuilder, TreePath,
+    check_windows_path,
 };
 
 use super::decisions::Decisions;
 use super::error::{Collision, ComposeError, Holder, IdleOverride, RefusedPath, windows_reason};
-use super::folding::{Directories, Key, Respelling};
+use super::folding::{Directories, Respelling};
 use super::normal_form;
 
 /// The directory of an environment that packages may not write.
@@ -69,7 +70,7 @@ pub enum Warning {
 /// A file or link that one package holds at a path.
 pub(super) struct Claim<'a> {
     /// The path as the platform compares it.
-    pub(super) key: Key,
+    pub(super) key: ComparedName,
     pub(super) part: usize,
     pub(super) entry: &'a Entry,
     /// With the directories above it in their decided spelling.
@@ -129,7 +130,7 @@ impl<'a> Claims<'a> {
     /// Places every entry, refusing what may not lie where it would.
     fn gather(parts: &'a [Part<'a>], platform: Platform) -> Result<Self, ComposeError> {
         let family = platform.family();
-        let reserved = Key::new(family, RESERVED);
+        let reserved = ComparedName::new(family, RESERVED);
         let mut directories = Directories::new(family);
         let mut placed = Vec::with_capacity(parts.iter().map(|p| p.tree.entries().len()).sum());
         let mut refused = Vec::new();
@@ -163,7 +164,7 @@ impl<'a> Claims<'a> {
         let contents = placed.into_iter().filter(|(_, entry, _)| entry.kind != Kind::Directory);
         let mut contents: Vec<Claim<'a>> = contents
             .map(|(part, entry, spelled)| {
-                let key = Key::new(family, spelled.as_str());
+                let key = ComparedName::new(family, spelled.as_str());
                 match respelling.respell(&spelled) {
                     Some(path) => Claim { key, part, entry, path, spelled: Some(spelled) },
                     None => Claim { key, part, entry, path: spelled, spelled: None },
@@ -184,7 +185,7 @@ impl<'a> Claims<'a> {
     }
 
     /// Those that hold a path as a directory.
-    pub(super) fn directory_holders(&self, key: &Key) -> Vec<(usize, Holder)> {
+    pub(super) fn directory_holders(&self, key: &ComparedName) -> Vec<(usize, Holder)> {
         let Some(directory) = self.directories.get(key) else { return Vec::new() };
         let holders = directory.holders.iter().filter_map(|(&part, spelled)| {
             let path = spelled.parse().ok()?;
@@ -217,7 +218,7 @@ impl<'a> Claims<'a> {
         // The normal form itself may be ASCII (that of U+212A is K) and is not among them then.
         let mut found = Vec::new();
         for form in names.iter().filter_map(|(name, _)| normal_form::normalised(name)) {
-            let key = Key::new(self.family, &form);
+            let key = ComparedName::new(self.family, &form);
             let at = self.contents.partition_point(|claim| claim.key < key);
             if let Some(claim) = self.contents.get(at).filter(|claim| claim.key == key) {
                 found.push((claim.path.as_str().to_owned(), self.holder(claim)));
@@ -243,10 +244,10 @@ fn refusal(
     kind: Kind,
     platform: Platform,
     top: &str,
-    reserved: &Key,
+    reserved: &ComparedName,
 ) -> Option<String> {
     let family = platform.family();
-    if top.len() == RESERVED.len() && Key::new(family, top) == *reserved {
+    if top.len() == RESERVED.len() && ComparedName::new(family, top) == *reserved {
         return Some(format!("lies in \"{RESERVED}/\", which is drystone's own"));
     }
     if family == Family::Windows && is_short_name(top) {

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::model::Family;
+use crate::model::{ComparedName, Family};
 
 use super::error::{Collision, Holder};
-use super::folding::Key;
 
 /// A path with its last part in normal form; none where it is so already. The parts above stay as
 /// they are, so that only names in one directory are compared.
@@ -24,13 +23,14 @@ pub(super) fn normalised(path: &str) -> Option<String> {
 /// lies below two such directories is not reported again. Costs nothing where all names are ASCII,
 /// since those are not handed in.
 pub(super) fn find(names: &[(String, Holder)], family: Family) -> Vec<Collision> {
-    let mut by_form: BTreeMap<Key, BTreeMap<Key, &(String, Holder)>> = BTreeMap::new();
+    let mut by_form: BTreeMap<ComparedName, BTreeMap<ComparedName, &(String, Holder)>> =
+        BTreeMap::new();
     for name in names {
         let form = normalised(&name.0).unwrap_or_else(|| name.0.clone());
         by_form
-            .entry(Key::new(family, &form))
+            .entry(ComparedName::new(family, &form))
             .or_default()
-            .entry(Key::new(family, &name.0))
+            .entry(ComparedName::new(family, &name.0))
             .or_insert(name);
     }
     let mut found = Vec::new();

@@ -2,6 +2,7 @@
 //!
 //! Values are parsed once, at the border, and are right from then on. This room imports no other.
 
+mod compared_name;
 mod digest;
 mod name;
 mod nearest;
@@ -16,6 +17,7 @@ mod vanished;
 mod version;
 mod windows_name;
 
+pub use compared_name::ComparedName;
 pub use digest::{
     ApplicationId, BlobId, DigestError, FieldHasher, InputsDigest, NodeId, RootId, SettingsId,
     Sha256Digest, TreeId, UnpackKey,

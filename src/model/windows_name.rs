@@ -69,7 +69,12 @@ pub struct FoldedPath(Vec<u16>);
 impl FoldedPath {
     /// Folds a text: a path, or one part of it.
     pub fn new(text: &str) -> Self {
-        Self(text.encode_utf16().map(uppercase).collect())
+        Self::of_units(text.encode_utf16())
+    }
+
+    /// Folds a name as Windows holds it: any units, also such as are no text.
+    pub(super) fn of_units(units: impl Iterator<Item = u16>) -> Self {
+        Self(units.map(uppercase).collect())
     }
 }
 

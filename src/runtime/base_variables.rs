@@ -66,10 +66,11 @@ pub(super) fn is_passed(name: &str, family: Family, own_home: bool) -> bool {
         Family::Unix => (UNIX, UNIX_HOME),
         Family::Windows => (WINDOWS, WINDOWS_HOME),
     };
-    let folded;
+    let capitals;
     let name = if family == Family::Windows {
-        folded = name.to_uppercase();
-        folded.as_str()
+        // All of the names are ASCII, so no other letter can make two of them one.
+        capitals = name.to_ascii_uppercase();
+        capitals.as_str()
     } else {
         name
     };

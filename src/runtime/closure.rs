@@ -8,12 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::error::Result;
-use super::layout::{Key, Layout, resolve};
+use super::layout::{Layout, resolve};
 use super::make_plan::{Note, PlanInputs};
 use super::plan::{Plan, PlannedFile};
 use crate::binary::{self, Imports};
 use crate::manifest::Placement;
-use crate::model::{BlobId, Entry, Family, Kind, Name, Tree, TreePath};
+use crate::model::{BlobId, ComparedName, Entry, Family, Kind, Name, Tree, TreePath};
 
 /// A file whose imports are to be looked at.
 struct Importer {
@@ -140,10 +140,10 @@ fn read(inputs: &PlanInputs<'_>, importer: &Importer, notes: &mut Vec<Note>) -> 
 }
 
 /// The files and links of a tree by their names.
-fn names(tree: &Tree, family: Family) -> BTreeMap<Key, Vec<&Entry>> {
-    let mut names: BTreeMap<Key, Vec<&Entry>> = BTreeMap::new();
+fn names(tree: &Tree, family: Family) -> BTreeMap<ComparedName, Vec<&Entry>> {
+    let mut names: BTreeMap<ComparedName, Vec<&Entry>> = BTreeMap::new();
     for entry in tree.entries().iter().filter(|entry| entry.kind != Kind::Directory) {
-        names.entry(Key::new(entry.path.file_name(), family)).or_default().push(entry);
+        names.entry(ComparedName::new(family, entry.path.file_name())).or_default().push(entry);
     }
     names
 }
@@ -152,12 +152,12 @@ fn names(tree: &Tree, family: Family) -> BTreeMap<Key, Vec<&Entry>> {
 /// another machine are none of them.
 fn candidates<'a>(
     inputs: &PlanInputs<'a>,
-    by_name: &BTreeMap<Key, Vec<&'a Entry>>,
+    by_name: &BTreeMap<ComparedName, Vec<&'a Entry>>,
     library: &str,
 ) -> Result<Vec<(&'a TreePath, &'a Entry)>> {
     let family = inputs.platform.family();
     let mut found: Vec<(&TreePath, &Entry)> = Vec::new();
-    for entry in by_name.get(&Key::new(library, family)).into_iter().flatten() {
+    for entry in by_name.get(&ComparedName::new(family, library)).into_iter().flatten() {
         let Some(file) = resolve(inputs.tree, &entry.path, family, inputs.reader)? else {
             continue;
         };

@@ -10,23 +10,14 @@ use super::error::{Result, RuntimeError};
 use super::plan::{PlannedAction, PlannedVariable};
 pub use super::template::Directories;
 use super::template::expand;
-use crate::model::Family;
+use crate::model::{ComparedName, Family};
 
 /// All variables of a process. On Windows names are one whatever their case, and keep the spelling
 /// they first came with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessEnvironment {
     family: Family,
-    variables: BTreeMap<OsString, (OsString, OsString)>,
-}
-
-/// A letter's capital, where that is one letter of as many UTF-16 units.
-fn upper(letter: char) -> char {
-    let mut capitals = letter.to_uppercase();
-    match (capitals.next(), capitals.next()) {
-        (Some(capital), None) if capital.len_utf16() == letter.len_utf16() => capital,
-        _ => letter,
-    }
+    variables: BTreeMap<ComparedName, (OsString, OsString)>,
 }
 
 impl ProcessEnvironment {
@@ -34,20 +25,11 @@ impl ProcessEnvironment {
         Self { family, variables: BTreeMap::new() }
     }
 
-    fn key(&self, name: &OsStr) -> OsString {
-        match self.family {
-            Family::Unix => name.to_owned(),
-            // Windows compares letter by letter: no letter becomes two, as that of "straße" would.
-            Family::Windows => match name.to_str() {
-                Some(name) => name.chars().map(upper).collect::<String>().into(),
-                None => name.to_ascii_uppercase(),
-            },
-        }
-    }
-
     /// The value of a variable.
     pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
-        self.variables.get(&self.key(name.as_ref())).map(|(_, value)| value.as_os_str())
+        self.variables
+            .get(&ComparedName::new(self.family, name))
+            .map(|(_, value)| value.as_os_str())
     }
 
     /// Names and values, sorted.
@@ -58,13 +40,12 @@ impl ProcessEnvironment {
     fn set(&mut self, name: impl AsRef<OsStr>, value: impl Into<OsString>) {
         let name = name.as_ref();
         let value = value.into();
-        let entry = self.variables.entry(self.key(name));
+        let entry = self.variables.entry(ComparedName::new(self.family, name));
         entry.or_insert_with(|| (name.to_owned(), OsString::new())).1 = value;
     }
 
     fn unset(&mut self, name: &str) {
-        let key = self.key(OsStr::new(name));
-        self.variables.remove(&key);
+        self.variables.remove(&ComparedName::new(self.family, name));
     }
 
     const fn separator(&self) -> &'static str {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::error::{Context, Result};
 use crate::disk;
-use crate::model::{BlobId, Entry, Family, FoldedPath, Kind, Tree, TreePath};
+use crate::model::{BlobId, ComparedName, Entry, Family, Kind, Tree, TreePath};
 
 /// Gives the path of a blob's file; the second argument says which of its two forms.
 pub(super) type Reader<'a> = &'a dyn Fn(&BlobId, bool) -> PathBuf;
@@ -14,26 +14,10 @@ pub(super) type Reader<'a> = &'a dyn Fn(&BlobId, bool) -> PathBuf;
 /// How many links are followed before they count as a cycle.
 const MOST_LINKS: usize = 40;
 
-/// A path or name as a platform compares it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Key {
-    Exact(String),
-    Folded(FoldedPath),
-}
-
-impl Key {
-    pub(super) fn new(text: &str, family: Family) -> Self {
-        match family {
-            Family::Unix => Self::Exact(text.to_owned()),
-            Family::Windows => Self::Folded(FoldedPath::new(text)),
-        }
-    }
-}
-
 /// The files of `app/`.
 pub(super) struct Layout {
     family: Family,
-    entries: BTreeMap<Key, Entry>,
+    entries: BTreeMap<ComparedName, Entry>,
 }
 
 impl Layout {
@@ -42,12 +26,12 @@ impl Layout {
     }
 
     pub(super) fn get(&self, path: &TreePath) -> Option<&Entry> {
-        self.entries.get(&Key::new(path.as_str(), self.family))
+        self.entries.get(&ComparedName::new(self.family, path.as_str()))
     }
 
     /// Puts an entry at its path; one that is there keeps its spelling and is given back.
     pub(super) fn put(&mut self, mut entry: Entry) -> Option<Entry> {
-        let key = Key::new(entry.path.as_str(), self.family);
+        let key = ComparedName::new(self.family, entry.path.as_str());
         let before = self.entries.remove(&key);
         if let Some(before) = &before {
             entry.path = before.path.clone();
@@ -60,17 +44,17 @@ impl Layout {
     pub(super) fn obstacle(&self, path: &TreePath) -> Option<String> {
         let above = path
             .ancestors()
-            .filter_map(|above| self.entries.get(&Key::new(above, self.family)))
+            .filter_map(|above| self.entries.get(&ComparedName::new(self.family, above)))
             .find(|entry| entry.kind != Kind::Directory);
         if let Some(file) = above {
             return Some(format!("\"{}\" is a file of the application", file.path));
         }
-        let key = Key::new(path.as_str(), self.family);
+        let key = ComparedName::new(self.family, path.as_str());
         let is_directory = self.entries.values().any(|entry| {
             let mut above = entry.path.ancestors();
-            above.any(|above| Key::new(above, self.family) == key)
+            above.any(|above| ComparedName::new(self.family, above) == key)
                 || (entry.kind == Kind::Directory
-                    && Key::new(entry.path.as_str(), self.family) == key)
+                    && ComparedName::new(self.family, entry.path.as_str()) == key)
         });
         is_directory.then(|| format!("\"{path}\" is a directory of the application"))
     }
@@ -82,11 +66,11 @@ impl Layout {
             .iter()
             .find_map(|directory| self.get(&name.under(directory.as_ref())))
             .filter(|entry| entry.kind != Kind::Directory);
-        let wanted = Key::new(name.as_str(), self.family);
+        let wanted = ComparedName::new(self.family, name.as_str());
         beside.or_else(|| {
             self.entries.values().find(|entry| {
                 entry.kind != Kind::Directory
-                    && Key::new(entry.path.file_name(), self.family) == wanted
+                    && ComparedName::new(self.family, entry.path.file_name()) == wanted
             })
         })
     }
@@ -106,8 +90,8 @@ impl Layout {
 /// The entry at a path, as the platform compares paths.
 pub(super) fn find_entry<'a>(tree: &'a Tree, path: &TreePath, family: Family) -> Option<&'a Entry> {
     tree.get(path).or_else(|| {
-        let wanted = Key::new(path.as_str(), family);
-        let same = |entry: &&Entry| Key::new(entry.path.as_str(), family) == wanted;
+        let wanted = ComparedName::new(family, path.as_str());
+        let same = |entry: &&Entry| ComparedName::new(family, entry.path.as_str()) == wanted;
         if family == Family::Windows { tree.entries().iter().find(same) } else { None }
     })
 }

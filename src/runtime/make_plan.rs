@@ -9,7 +9,7 @@ use super::layout::{Layout, Reader, find_entry, follow, link_target, resolve};
 use super::plan::{Plan, PlannedFile, PlannedLaunch, ReplacedFile, planned_variables};
 use crate::binary;
 use crate::manifest::{Application, Environment, Overlay, Placement};
-use crate::model::{Entry, Family, Kind, Name, Platform, Tree, TreePath};
+use crate::model::{ComparedName, Entry, Family, Kind, Name, Platform, Tree, TreePath};
 
 /// The directory of an environment that is drystone's own.
 const OWN_DIRECTORY: &str = ".drystone";
@@ -306,12 +306,12 @@ fn put_overlay(
     }
     let beside = plan.program.parent();
     let directory = overlay.into.clone().or_else(|| beside.clone());
-    let mut placed: BTreeMap<super::layout::Key, Entry> = BTreeMap::new();
+    let mut placed: BTreeMap<ComparedName, Entry> = BTreeMap::new();
     for file in &package.overlay {
         let source = overlay_file(inputs, name, package, file)?;
         let own_name: TreePath = file_name(file);
         let path = own_name.under(directory.as_ref());
-        let key = super::layout::Key::new(own_name.as_str(), inputs.platform.family());
+        let key = ComparedName::new(inputs.platform.family(), own_name.as_str());
         if let Some(same) = placed.get(&key) {
             if same.blob == source.blob {
                 continue;

@@ -56,11 +56,16 @@ impl Group {
         if self.is_empty_within(MOMENT)? {
             return Ok(left);
         }
-        left.ended = self.names()?;
+        // Named while they live; and again, for one may have been started in between.
+        let seen = self.processes()?;
+        left.ended = seen.iter().copied().map(name).collect();
         // SAFETY: the handle is open.
         check(unsafe { TerminateJobObject(self.handle(), 1) })?;
+        let later = self.processes()?.into_iter().filter(|process| !seen.contains(process));
+        left.ended.extend(later.map(name));
         if !self.is_empty_within(KILLED)? {
-            left.remaining = self.names()?;
+            left.remaining = self.processes()?.into_iter().map(name).collect();
+            left.ended.retain(|name| !left.remaining.contains(name));
         }
         Ok(left)
     }
@@ -79,10 +84,6 @@ impl Group {
             std::thread::sleep(PAUSE);
         }
         Ok(true)
-    }
-
-    fn names(&self) -> io::Result<Vec<String>> {
-        Ok(self.processes()?.into_iter().map(name).collect())
     }
 
     /// The ids of its processes.

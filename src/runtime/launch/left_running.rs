@@ -3,6 +3,7 @@
 //!
 //! A process that closed everything it was given, as daemons do, is not known to belong to a run.
 
+use std::collections::BTreeSet;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Child;
@@ -59,22 +60,27 @@ impl Group {
         for process in &asked {
             process.send(Signal::TERM);
         }
-        let names = |processes: &[Process]| processes.iter().map(Process::name).collect();
-        left.ended = names(&asked);
+        // Named while they live: of a dead one nothing but its number is known.
+        left.ended = asked.iter().map(Process::name).collect();
         if self.is_empty_within(GRACE)? {
             return Ok(left);
         }
         let begun = Instant::now();
+        let mut named: BTreeSet<u32> = asked.iter().map(|process| process.id).collect();
         while begun.elapsed() < KILLED {
             // Those too that were started meanwhile.
             for process in self.processes()? {
+                if named.insert(process.id) {
+                    left.ended.push(process.name());
+                }
                 process.send(Signal::KILL);
             }
             if self.is_empty_within(MOMENT)? {
                 return Ok(left);
             }
         }
-        left.remaining = names(&self.processes()?);
+        left.remaining = self.processes()?.iter().map(Process::name).collect();
+        left.ended.retain(|name| !left.remaining.contains(name));
         Ok(left)
     }
 

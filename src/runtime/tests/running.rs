@@ -82,9 +82,13 @@ fn a_launcher_gets_the_program_and_all_arguments_behind_its_own() {
 
 #[test]
 fn what_a_program_leaves_running_ends_with_the_run_and_is_told() {
-    for (left, name) in
-        [("sleep 600", "sleep"), ("(trap '' TERM; while :; do sleep 0.05; done)", "tool")]
-    {
+    let left_behind = [
+        ("sleep 600", "sleep"),
+        ("(trap '' TERM; while :; do sleep 0.05; done)", "tool"),
+        // It answers by starting another one, which nobody saw before.
+        (r#"(trap 'tail -f /dev/null & trap "" TERM' TERM; while :; do sleep 0.05; done)"#, "tail"),
+    ];
+    for (left, name) in left_behind {
         let (world, plan) = World::script(&format!("{left} </dev/null >/dev/null 2>&1 & exit 3"));
         let outcome = world.run(&plan, &[], Keep::Newest).expect("a run");
         assert_eq!(outcome.status, 3, "the program's own status counts");
