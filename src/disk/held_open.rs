@@ -35,6 +35,12 @@ pub fn is_held_open(error: &io::Error) -> bool {
     cfg!(windows) && matches!(error.raw_os_error(), Some(32 | 33 | 303 | 1224))
 }
 
+/// Whether it is a program that runs, or a library that one has loaded: for as long as it runs, which
+/// no wait outlasts.
+fn is_running(error: &io::Error) -> bool {
+    cfg!(windows) && error.raw_os_error() == Some(1224)
+}
+
 /// What to do about an error of the operating system: this where another program holds the file
 /// open, else `otherwise`.
 pub fn advice(error: &io::Error, otherwise: &'static str) -> &'static str {
@@ -46,9 +52,10 @@ pub fn advice(error: &io::Error, otherwise: &'static str) -> &'static str {
     }
 }
 
-/// Whether a change of names was refused. While somebody has a file open that is to be replaced or
-/// was removed, Windows says "access denied" (5), as it does where it will never be allowed.
-fn is_refused(error: &io::Error) -> bool {
+/// Whether a change of names was refused, most likely for such a program. While somebody has a file
+/// open that is to be replaced or was removed, or that lies in a directory to be moved, Windows says
+/// "access denied" (5), as it does where it will never be allowed.
+pub fn may_be_held_open(error: &io::Error) -> bool {
     is_held_open(error) || (cfg!(windows) && error.raw_os_error() == Some(5))
 }
 
@@ -61,7 +68,7 @@ pub fn retried<T>(path: &Path, work: impl FnMut() -> io::Result<T>) -> io::Resul
 /// The same for work that changes names. Where access is denied for good, it says so after a second:
 /// the budget is not spent on it.
 pub(super) fn retried_naming<T>(path: &Path, work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    Patience::of_this_process().retry(path, is_refused, work)
+    Patience::of_this_process().retry(path, may_be_held_open, work)
 }
 
 /// The time in which at least one thread waited: many that wait for one scanner spend it once.
@@ -144,9 +151,11 @@ impl Patience<'_> {
                 done => return done,
             };
             let waited = begun.get_or_insert_with(Instant::now).elapsed();
-            // "Access denied" may be for good, so it is not worth more than a moment.
+            // "Access denied" may be for good and a program may run for days: neither is worth more
+            // than a moment.
             let is_long = waited >= QUIET;
-            if self.waits.are_over() || is_long && !is_held_open(&error) {
+            let may_pass = is_held_open(&error) && !is_running(&error);
+            if self.waits.are_over() || is_long && !may_pass {
                 return Err(error);
             }
             if is_long && !told {

@@ -8,15 +8,16 @@ use std::os::windows::io::AsRawHandle;
 use std::path::Path;
 
 use windows_sys::Win32::Foundation::{
-    ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED, GENERIC_WRITE,
+    ERROR_INVALID_FUNCTION, ERROR_INVALID_PARAMETER, ERROR_NOT_SUPPORTED, ERROR_USER_MAPPED_FILE,
+    GENERIC_WRITE,
 };
 use windows_sys::Win32::Storage::FileSystem::{
-    BY_HANDLE_FILE_INFORMATION, DELETE, FILE_DISPOSITION_FLAG_DELETE,
-    FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE, FILE_DISPOSITION_FLAG_POSIX_SEMANTICS,
-    FILE_DISPOSITION_INFO_EX, FILE_FLAG_BACKUP_SEMANTICS, FILE_FLAG_OPEN_REPARSE_POINT,
-    FILE_READ_ATTRIBUTES, FileDispositionInfoEx, GetFileInformationByHandle,
-    MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH, MoveFileExW, READ_CONTROL,
-    SetFileInformationByHandle, WRITE_DAC,
+    BY_HANDLE_FILE_INFORMATION, DELETE, FILE_ATTRIBUTE_DIRECTORY, FILE_ATTRIBUTE_READONLY,
+    FILE_DISPOSITION_FLAG_DELETE, FILE_DISPOSITION_FLAG_IGNORE_READONLY_ATTRIBUTE,
+    FILE_DISPOSITION_FLAG_POSIX_SEMANTICS, FILE_DISPOSITION_INFO_EX, FILE_FLAG_BACKUP_SEMANTICS,
+    FILE_FLAG_OPEN_REPARSE_POINT, FILE_READ_ATTRIBUTES, FileDispositionInfoEx,
+    GetFileInformationByHandle, MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH, MoveFileExW,
+    READ_CONTROL, SetFileInformationByHandle, WRITE_DAC,
 };
 
 /// What a new file is opened for: writing, and changing its access rules while it is open.
@@ -73,13 +74,14 @@ fn move_file(from: &Path, to: &Path, flags: u32) -> io::Result<()> {
 /// Removes one name of a file, or a link itself. The name is gone at once, also while somebody who
 /// allows it has the file open, and a read-only file goes without its attribute being cleared,
 /// which its other names would lose too. File systems that know no such removal get an ordinary one.
-/// How many names it had.
+/// How many names it had. `ERROR_USER_MAPPED_FILE` where a program runs from it, or was loaded from it.
 pub(super) fn remove_name(path: &Path) -> io::Result<u32> {
     let file = File::options()
         .access_mode(DELETE | FILE_READ_ATTRIBUTES)
         .custom_flags(FILE_FLAG_OPEN_REPARSE_POINT | FILE_FLAG_BACKUP_SEMANTICS)
         .open(path)?;
-    let names = information(&file)?.nNumberOfLinks;
+    let BY_HANDLE_FILE_INFORMATION { nNumberOfLinks: names, dwFileAttributes: attributes, .. } =
+        information(&file)?;
     let information = FILE_DISPOSITION_INFO_EX {
         Flags: FILE_DISPOSITION_FLAG_DELETE
             | FILE_DISPOSITION_FLAG_POSIX_SEMANTICS
@@ -96,11 +98,22 @@ pub(super) fn remove_name(path: &Path) -> io::Result<u32> {
         )
     });
     drop(file);
+    let (removed, hindrances) = match removed {
+        Err(error) if is_unknown_here(&error) => {
+            (std::fs::remove_file(path), FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_READONLY)
+        }
+        done => (done, FILE_ATTRIBUTE_DIRECTORY),
+    };
     match removed {
-        Err(error) if is_unknown_here(&error) => std::fs::remove_file(path)?,
-        done => done?,
+        // The file was opened for it, so this is no matter of rights: what is left of
+        // STATUS_CANNOT_DELETE, which a running program's file gives, is "access denied".
+        Err(error)
+            if error.kind() == io::ErrorKind::PermissionDenied && attributes & hindrances == 0 =>
+        {
+            Err(io::Error::from_raw_os_error(ERROR_USER_MAPPED_FILE as i32))
+        }
+        done => done.map(|()| names),
     }
-    Ok(names)
 }
 
 /// Whether a file system (FAT, an old server, Wine) does not know what was asked.

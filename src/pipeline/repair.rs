@@ -37,6 +37,9 @@ pub(super) fn repair(
     progress: &dyn Progress,
 ) -> Result<Left> {
     let healed = store.heal(report)?;
+    for hindered in &healed.hindered {
+        progress.note(&format!("not repaired now: {}", hindered.reason));
+    }
     // A content that is back is given to each of its names, those too that were not damaged.
     let mut brought: BTreeSet<BlobId> =
         healed.healed.iter().filter_map(|damage| damage.blob).collect();

@@ -106,17 +106,12 @@ pub fn remove(project: &Path, wanted: &str) -> Result<Gone> {
             disk::remove_what_goes(&aside)?.held
         }
         // Windows moves no directory in which somebody has a file open.
-        Err(error) if may_be_held_open(&error) => disk::remove_what_goes(&info.path)?.held,
+        Err(error) if disk::may_be_held_open(&error) => disk::remove_what_goes(&info.path)?.held,
         Err(error) => return Err(error).context("remove", &info.path),
     };
     let path = info.path.clone();
     let remaining = remaining.iter().map(|held| format!("{held}: {}", held.source)).collect();
     Ok(Gone { path, remaining })
-}
-
-fn may_be_held_open(error: &std::io::Error) -> bool {
-    disk::is_held_open(error)
-        || cfg!(windows) && error.kind() == std::io::ErrorKind::PermissionDenied
 }
 
 /// Bytes of the files that are this directory's own. What vanishes while counting counts nothing.

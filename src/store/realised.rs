@@ -119,7 +119,9 @@ pub(super) fn take_away(store: &Store, path: &Path) -> Result<()> {
     }
     let aside = store.staging_path()?;
     disk::rename(path, &aside).at("move aside", path)?;
-    Ok(disk::remove_tree(&aside)?)
+    // What a program holds open, or runs from, goes when staging is swept after its end.
+    disk::remove_what_goes(&aside)?;
+    Ok(())
 }
 
 /// Every directory of a tree, parents first.

@@ -19,7 +19,7 @@ use crate::model::{
 
 use super::Store;
 use super::blob;
-use super::damage::{Damage, DamageKind};
+use super::damage::{Damage, DamageKind, Skipped};
 use super::error::{At, Result, StoreError};
 use super::layout::base32;
 use super::link;
@@ -38,6 +38,9 @@ pub struct Healed {
     pub wanted: Vec<(UnpackRecord, Vec<BlobId>)>,
     /// What the store can do nothing about.
     pub remaining: Vec<Damage>,
+    /// What could not be put right because another program holds it open, or the system does not
+    /// let it happen.
+    pub hindered: Vec<Skipped>,
 }
 
 /// What the store cannot bring back by itself.
@@ -60,12 +63,11 @@ impl Store {
         for damage in damages {
             let done = match self.heal_one(damage, &mut beyond) {
                 // What somebody takes away or holds concerns that one file.
-                Err(
-                    StoreError::Vanished(_)
-                    | StoreError::BlobMissing { .. }
-                    | StoreError::HeldOpen { .. }
-                    | StoreError::Permission { .. },
-                ) => false,
+                Err(StoreError::Vanished(_) | StoreError::BlobMissing { .. }) => false,
+                Err(error @ (StoreError::HeldOpen { .. } | StoreError::Permission { .. })) => {
+                    healed.hindered.push(Skipped::because(&damage.path, &error));
+                    false
+                }
                 done => done?,
             };
             if done { &mut healed.healed } else { &mut healed.remaining }.push(damage.clone());
@@ -101,7 +103,7 @@ impl Store {
                 beyond.without_tree.extend(self.record_at(&damage.path)?);
                 disk::remove_tree(&damage.path)?;
             }
-            DamageKind::Archive => disk::remove_tree(&damage.path)?,
+            DamageKind::Archive => super::realised::take_away(self, &damage.path)?,
             DamageKind::Realised => {
                 return Ok(damage.blob.is_none_or(|blob| !beyond.lost.contains(&blob))
                     && self.restore_realised(&damage.path)?);
@@ -186,7 +188,8 @@ impl Store {
             }
         }
         self.trusted().forget(blob);
-        disk::remove_tree(damaged)?;
+        // What runs can be moved aside and not be removed.
+        super::realised::take_away(self, damaged)?;
         Ok(false)
     }
 

@@ -112,8 +112,12 @@ impl Session {
             let staging = self.layout.staging(&id);
             if staging.symlink_metadata().is_ok() {
                 let aside = self.staging_path()?;
-                disk::rename(&staging, &aside).at("sweep", &staging)?;
-                taken.push(aside);
+                match disk::rename(&staging, &aside) {
+                    Ok(()) => taken.push(aside),
+                    // A program runs from it, or reads in it: whoever comes after its end sweeps.
+                    Err(error) if disk::may_be_held_open(&error) => continue,
+                    Err(error) => return Err(error).at("sweep", &staging),
+                }
             }
             let _ = disk::remove_file(&roots_path(&self.layout, &id)); // It may never have been made.
             let path = lock_path(&self.layout, &id);
@@ -123,7 +127,8 @@ impl Session {
         }
         drop(alone);
         for aside in taken {
-            disk::remove_tree(&aside)?;
+            // What is held open stays in this process's own staging, and is swept as that.
+            disk::remove_what_goes(&aside)?;
         }
         Ok(())
     }
