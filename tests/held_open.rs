@@ -3,8 +3,11 @@
 #![cfg(windows)]
 
 mod support;
+#[path = "support/unprotect.rs"]
+mod unprotect;
 
 use std::fs::File;
+use std::io::Read;
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -79,6 +82,26 @@ fn verify_leaves_out_what_it_cannot_read_and_repair_does_not_touch_it() {
     drop(held);
     assert_eq!(sandbox.json(&["store", "verify"])["skipped"].as_array().map(Vec::len), Some(0));
     assert_eq!(sandbox.succeed(&["run", "hello"]), "good morning, world\n");
+}
+
+#[test]
+fn a_content_is_renewed_while_somebody_reads_the_old_one() {
+    let sandbox = built();
+    let blob = holding(&sandbox.store().join("blobs"), "good morning\n");
+    unprotect::unprotect(&blob);
+    std::fs::write(&blob, "bad morning!\n").expect("damaged");
+    let share_read_and_delete = 1 | 4;
+    let mut reader =
+        File::options().read(true).share_mode(share_read_and_delete).open(&blob).expect("open");
+    sandbox.succeed(&["store", "verify", "--repair"]);
+    assert_eq!(sandbox.succeed(&["run", "hello"]), "good morning, world\n");
+    let mut old = String::new();
+    reader.read_to_string(&mut old).expect("the old content");
+    assert_eq!(old, "bad morning!\n", "whoever has it open keeps it");
+    drop(reader);
+    sandbox.succeed(&["store", "verify"]);
+    sandbox.succeed(&["gc", "--older-than", "0s"]);
+    assert_eq!(files(&sandbox.store().join("tmp")), [] as [PathBuf; 0]);
 }
 
 #[test]
