@@ -2,6 +2,10 @@
 
 mod support;
 
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
 use support::Sandbox;
 
 /// Three generations; the third is current, the second its parent.
@@ -21,6 +25,28 @@ fn generations(sandbox: &Sandbox) -> Vec<u64> {
     let history = sandbox.json(&["history"]);
     let lines = history["generations"].as_array().expect("generations");
     lines.iter().filter_map(|generation| generation["number"].as_u64()).collect()
+}
+
+/// The lock that gc holds, held by this process under another name, as a long collection does.
+#[test]
+fn a_command_that_waits_for_a_collection_says_for_whose_and_goes_on_after_it() {
+    let sandbox = three_generations();
+    let lock = sandbox.store().join("locks/gc");
+    std::fs::write(lock.with_extension("holder"), "drystone gc (process 1234)\n").expect("a note");
+    for arguments in [["build", "--locked"], ["run", "hello"]] {
+        let collecting = File::options().read(true).write(true).open(&lock).expect("a lock");
+        collecting.lock().expect("locked");
+        let mut waiting = sandbox.command();
+        waiting.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut waiting = waiting.spawn().expect("started");
+        let mut said = BufReader::new(waiting.stderr.take().expect("its messages")).lines();
+        let line = said.next().expect("a line").expect("text");
+        assert!(line.contains("waiting for the end of a collection"), "{line}");
+        assert!(line.contains("drystone gc (process 1234)"), "{line}");
+        assert!(waiting.try_wait().expect("asked").is_none(), "it waits");
+        drop(collecting);
+        assert!(waiting.wait().expect("it ended").success());
+    }
 }
 
 #[test]

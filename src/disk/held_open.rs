@@ -29,6 +29,13 @@ pub fn tell_of_waits(listener: impl Fn(&str) + Send + Sync + 'static) {
     let _ = LISTENER.set(Box::new(listener)); // A second listener would hear the same.
 }
 
+/// Tells the same listener of any other wait.
+pub fn tell_of_wait(line: &str) {
+    if let Some(listener) = LISTENER.get() {
+        listener(line);
+    }
+}
+
 /// Whether an error says that another program holds the file open: `ERROR_SHARING_VIOLATION`,
 /// `ERROR_LOCK_VIOLATION`, `ERROR_DELETE_PENDING`, `ERROR_USER_MAPPED_FILE`.
 pub fn is_held_open(error: &io::Error) -> bool {
@@ -126,12 +133,7 @@ struct Patience<'a> {
 
 impl Patience<'static> {
     fn of_this_process() -> Self {
-        let tell = &|line: &str| {
-            if let Some(listener) = LISTENER.get() {
-                listener(line);
-            }
-        };
-        Self { waits: &WAITS, tell }
+        Self { waits: &WAITS, tell: &tell_of_wait }
     }
 }
 

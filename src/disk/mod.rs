@@ -29,7 +29,7 @@ pub use directory::{make_directories, make_directory, sync_directory};
 pub use facts::{FileFacts, FileIdentity, facts};
 pub use held_open::{
     advice, hard_link, is_held_open, may_be_held_open, open, read, read_to_string, remove_file,
-    rename, retried, tell_of_waits,
+    rename, retried, tell_of_wait, tell_of_waits,
 };
 pub use machine_path::{long_form, machine_path, plain_form, real_path};
 pub use naming::{rename_new, rename_over, with_parent};

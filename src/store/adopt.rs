@@ -51,7 +51,8 @@ impl Store {
         discard_locks(&layout)?;
         disk::make_directories(&layout.sessions())?;
         let gc = layout.lock("gc");
-        let alone = lock_file::acquire(&gc, Mode::Exclusive, "the store to be idle", progress)?;
+        let alone =
+            lock_file::acquire(&gc, Mode::Exclusive, "the store to be idle", progress)?.signed(&gc);
         // Without this file nobody opens it while it is half adopted.
         disk::remove_tree(&layout.format())?;
         discard(&layout)?;

@@ -122,11 +122,6 @@ pub enum StoreError {
     )]
     Filesystem { path: PathBuf, kind: &'static str, reason: &'static str },
 
-    /// The user stopped the wait for a lock.
-    #[error("stopped while waiting for {what}")]
-    #[diagnostic(code(drystone::store::interrupted), help("nothing was changed"))]
-    Interrupted { what: String },
-
     /// Another program took files away, changed them or holds them back.
     #[error(transparent)]
     #[diagnostic(transparent)]

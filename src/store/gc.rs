@@ -94,7 +94,8 @@ impl Store {
     /// Goes on after a failure that concerns one file, and may be run again at any time.
     pub fn gc(&self, options: &GcOptions, progress: &dyn Progress) -> Result<GcReport> {
         let lock = self.layout().lock("gc");
-        let alone = lock_file::acquire(&lock, Mode::Exclusive, "the store to be idle", progress)?;
+        let alone = lock_file::acquire(&lock, Mode::Exclusive, "the store to be idle", progress)?
+            .signed(&lock);
         let mut collection = Collection::new(self, options)?;
         collection.mark()?;
         collection.sweep()?;

@@ -12,7 +12,6 @@ use etcetera::BaseStrategy;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, machine_path, real_path};
-use crate::model::NoProgress;
 
 use super::error::{At, Result, StoreError};
 use super::format::Format;
@@ -103,7 +102,7 @@ pub fn register_in(data: &Path, path: &Path, store_id: &str) -> Result<()> {
     let path = real_path(path).at("find", path)?;
     disk::make_directories(data)?;
     let lock = data.join("stores.lock");
-    let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the list of stores", &NoProgress)?;
+    let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the list of stores", &lock_file::Told)?;
     let mut list = read(data)?;
     let text = exact_text(&path);
     list.stores.retain(|store| store.path != text);

@@ -1,27 +1,18 @@
 //! OS locks on files in `locks/`, released by the death of their holder.
 //!
 //! Who holds a lock is written in a second file, `<lock>.holder`, for people only: no process
-//! number is ever part of a name or a decision. A wait says whom it waits for after a second, and
-//! ends when [`interrupt`] was called.
+//! number is ever part of a name or a decision. A wait says whom it waits for after a second; Ctrl-C
+//! ends it with the process, whose locks the system releases.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::disk;
-use crate::model::Progress;
+use crate::model::{NoProgress, Progress, Task};
 
 use super::error::{At, Result, StoreError};
-
-static INTERRUPTED: AtomicBool = AtomicBool::new(false);
-
-/// Ends every wait for a lock in this process with an error: for the handler of Ctrl-C.
-/// Only sets a flag, so it may be called from a signal handler.
-pub fn interrupt() {
-    INTERRUPTED.store(true, Ordering::Relaxed);
-}
 
 /// How a lock is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +27,17 @@ pub(super) struct HeldLock {
     holder: Option<PathBuf>,
     // Released by closing: under Wine, unlocking reports an error although it worked.
     _file: File,
+}
+
+impl HeldLock {
+    /// Writes down, for those who wait, that this process holds the lock of this path.
+    pub(super) fn signed(mut self, path: &Path) -> Self {
+        let holder = holder_path(path);
+        if fs::write(&holder, describe_this_process()).is_ok() {
+            self.holder = Some(holder);
+        }
+        self
+    }
 }
 
 impl Drop for HeldLock {
@@ -102,7 +104,7 @@ pub(super) fn acquire(
     progress: &dyn Progress,
 ) -> Result<HeldLock> {
     let file = open(path)?;
-    wait_until(path, what, progress, || try_lock(&file, mode, path))?;
+    wait_until(path, what, progress, || Ok(try_lock(&file, mode, path)?.then_some(())))?;
     Ok(HeldLock { holder: None, _file: file })
 }
 
@@ -114,32 +116,39 @@ pub(super) fn acquire_named<Guard>(
     progress: &dyn Progress,
     step: impl Fn() -> Result<Guard>,
 ) -> Result<HeldLock> {
-    let mut held = None;
-    wait_until(path, what, progress, || {
+    let held = wait_until(path, what, progress, || {
         let _guard = step()?;
-        held = try_acquire(path, Mode::Exclusive)?;
-        Ok(held.is_some())
+        try_acquire(path, Mode::Exclusive)
     })?;
-    let mut held = held.ok_or_else(|| StoreError::Interrupted { what: what.to_owned() })?;
-    let holder = holder_path(path);
-    if fs::write(&holder, describe_this_process()).is_ok() {
-        held.holder = Some(holder);
-    }
-    Ok(held)
+    Ok(held.signed(path))
 }
 
-fn wait_until(
+/// Where the work has no progress of its own: waits are told to whoever is told of them in this
+/// process.
+pub(super) struct Told;
+
+impl Progress for Told {
+    fn start(&self, _label: &str, _length: Option<u64>) -> Box<dyn Task> {
+        Box::new(NoProgress)
+    }
+
+    fn note(&self, line: &str) {
+        disk::tell_of_wait(line);
+    }
+}
+
+fn wait_until<T>(
     path: &Path,
     what: &str,
     progress: &dyn Progress,
-    mut tried: impl FnMut() -> Result<bool>,
-) -> Result<()> {
+    mut tried: impl FnMut() -> Result<Option<T>>,
+) -> Result<T> {
     let begun = Instant::now();
     let mut pause = Duration::from_millis(1);
     let mut told = false;
-    while !tried()? {
-        if INTERRUPTED.load(Ordering::Relaxed) {
-            return Err(StoreError::Interrupted { what: what.to_owned() });
+    loop {
+        if let Some(done) = tried()? {
+            return Ok(done);
         }
         if !told && begun.elapsed() >= Duration::from_secs(1) {
             progress.note(&format!("waiting for {what}, held by {}", holder_of(path)));
@@ -148,7 +157,6 @@ fn wait_until(
         std::thread::sleep(pause);
         pause = (pause * 2).min(Duration::from_millis(50));
     }
-    Ok(())
 }
 
 fn holder_path(lock: &Path) -> PathBuf {
@@ -181,7 +189,6 @@ pub(super) fn describe_this_process() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{NoProgress, Task};
     use std::sync::Mutex;
 
     struct Notes(Mutex<Vec<String>>);
@@ -208,6 +215,18 @@ mod tests {
         assert!(try_acquire(&path, Mode::Shared).expect("tried").is_some());
         drop(first);
         assert!(!is_held(&path).expect("asked"));
+    }
+
+    #[test]
+    fn who_signed_a_lock_is_named_until_it_is_dropped() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("a");
+        let held = acquire(&path, Mode::Exclusive, "the thing", &NoProgress).expect("free");
+        assert_eq!(holder_of(&path), "another drystone");
+        let held = held.signed(&path);
+        assert_eq!(holder_of(&path), describe_this_process().trim());
+        drop(held);
+        assert_eq!(holder_of(&path), "another drystone");
     }
 
     #[test]

@@ -68,7 +68,6 @@ pub use error::{Result, StoreError};
 pub use gc::{GcOptions, GcReport, Kept, Removed};
 pub use link::Placed;
 pub use locate::{Locate, Location, STORE_VARIABLE, register, register_in, user_data};
-pub use lock_file::interrupt;
 pub use open::{Store, StoreOptions};
 pub use project::{ProjectId, keep_out_of_git, project_id};
 pub use realised::Realised;

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::{self, machine_path};
-use crate::model::NoProgress;
 
 use super::barrier::Barrier;
 use super::error::{At, Result, StoreError};
@@ -192,7 +191,7 @@ fn create(root: &Path, options: &StoreOptions) -> Result<()> {
     disk::make_directory(&layout.directory("locks"))?;
     // Two processes may make it at the same time; the second finds it made.
     let lock = layout.lock("gc");
-    let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the new store", &NoProgress)?;
+    let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the new store", &lock_file::Told)?;
     if Format::read(&layout)?.is_some() {
         return Ok(());
     }

@@ -9,7 +9,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{self, real_path};
-use crate::model::NoProgress;
 
 use super::error::{At, Result, StoreError};
 use super::layout::{KEPT_OUT_OF_GIT, is_base32, random_id, refuse_link};
@@ -52,7 +51,7 @@ pub fn project_id(manifest_dir: &Path) -> Result<ProjectId> {
     refuse_link(&own)?;
     disk::make_directory(&own)?;
     let lock = own.join("project.lock");
-    let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the project's id", &NoProgress)?;
+    let _lock = lock_file::acquire(&lock, Mode::Exclusive, "the project's id", &lock_file::Told)?;
     let id = match read(&directory)? {
         Some((id, recorded)) if recorded == here => return Ok(id),
         Some((id, recorded)) if !is_copy_of(&id, &recorded) => id,

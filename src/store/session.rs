@@ -13,7 +13,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::disk;
-use crate::model::NoProgress;
 
 use super::error::{At, Result};
 use super::layout::{Layout, random_id};
@@ -43,7 +42,7 @@ impl Session {
             // A sweeper holds this exclusively, so it never sees the file made and not yet locked.
             let _step = shared_gc_lock(layout)?;
             let path = lock_path(layout, &id);
-            lock_file::acquire(&path, Mode::Exclusive, "a new session", &NoProgress)?
+            lock_file::acquire(&path, Mode::Exclusive, "a new session", &lock_file::Told)?
         };
         let session = Self {
             id,
@@ -169,7 +168,12 @@ impl Drop for Session {
 
 /// The gc lock, shared: for one step, never across network, unpacking or linking.
 pub(super) fn shared_gc_lock(layout: &Layout) -> Result<HeldLock> {
-    lock_file::acquire(&layout.lock("gc"), Mode::Shared, "gc", &NoProgress)
+    lock_file::acquire(
+        &layout.lock("gc"),
+        Mode::Shared,
+        "the end of a collection",
+        &lock_file::Told,
+    )
 }
 
 /// The ids of all sessions that have a lock file, living or dead.
