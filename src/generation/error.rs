@@ -99,7 +99,7 @@ pub enum GenerationError {
     },
     /// A generation that a newer drystone wrote.
     #[error(
-        "generation {number} was written by a newer drystone: its record has format {format}, this drystone reads 1"
+        "generation {number} was written by a newer drystone: its record has format {format}, this drystone reads up to 2"
     )]
     #[diagnostic(
         code(drystone::generation::newer),

@@ -1,7 +1,7 @@
 //! Generations: every recorded build of an environment, and which of them is current.
 //!
 //! ```text
-//! <directory>/3/generation.json    what was built, on what machine, from what (format 1)
+//! <directory>/3/generation.json    what was built, on what machine, from what (format 2)
 //! <directory>/3/manifest.kdl       the manifest as it was
 //! <directory>/3/lock.kdl           the lock as it was
 //! <directory>/3/inputs/…           includes and local catalogues, by their path beside the manifest
@@ -20,15 +20,18 @@
 
 mod durable;
 mod error;
+mod examine;
 mod history;
 mod reading;
 mod record;
 mod restore;
+mod seal;
 #[cfg(test)]
 mod tests;
 mod writing;
 
 pub use error::GenerationError;
+pub use examine::{Examined, Finding};
 pub use history::{Action, Operation, Standing};
 pub use reading::{Generations, Listed};
 pub use record::{Generation, NewGeneration};

@@ -12,6 +12,7 @@ use crate::model::{Name, TreePath};
 use super::error::{GenerationError, Step};
 use super::history::{self, Operation, Standing};
 use super::record::{FORMAT, Generation, INPUTS, LOCK, MANIFEST, PLANS, digest};
+use super::seal;
 
 pub(super) const CURRENT: &str = "current";
 pub(super) const HISTORY: &str = "history";
@@ -20,7 +21,7 @@ pub(super) const RECORD: &str = "generation.json";
 /// The generations of one environment.
 #[derive(Debug, Clone)]
 pub struct Generations {
-    directory: PathBuf,
+    pub(super) directory: PathBuf,
 }
 
 /// One generation of a list.
@@ -102,6 +103,9 @@ impl Generations {
         if header.format > FORMAT {
             return Err(GenerationError::Newer { number, format: header.format });
         }
+        if header.format == FORMAT && !seal::is_whole(&text) {
+            return Err(damaged("it was changed since it was written".to_owned()));
+        }
         let generation: Generation =
             serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
         if generation.number != number {
@@ -180,7 +184,11 @@ impl Generations {
     }
 
     /// A file of a generation, checked against its record.
-    fn file(&self, generation: &Generation, name: &str) -> Result<Vec<u8>, GenerationError> {
+    pub(super) fn file(
+        &self,
+        generation: &Generation,
+        name: &str,
+    ) -> Result<Vec<u8>, GenerationError> {
         let path = self.path(generation.number).join(name);
         let damaged = |reason: &str| GenerationError::Damaged {
             number: generation.number,
@@ -203,7 +211,7 @@ impl Generations {
 }
 
 /// A number as directories are named by it: decimal, from one, without a leading zero.
-fn parse_number(text: &str) -> Option<u64> {
+pub(super) fn parse_number(text: &str) -> Option<u64> {
     let number: u64 = text.parse().ok()?;
     (number > 0 && number.to_string() == text).then_some(number)
 }

@@ -1,6 +1,7 @@
 //! The record of one generation: `generation.json`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,10 @@ use crate::compose::PackageIdentity;
 use crate::model::{BlobId, InputsDigest, Name, Platform, RootId, TreeId, TreePath};
 use crate::store::Root;
 
-pub(super) const FORMAT: u64 = 1;
+use super::seal::sealed;
+
+/// The format of records. Those of format 1 have no seal.
+pub(super) const FORMAT: u64 = 2;
 pub(super) const MANIFEST: &str = "manifest.kdl";
 pub(super) const LOCK: &str = "lock.kdl";
 pub(super) const INPUTS: &str = "inputs";
@@ -144,11 +148,12 @@ impl Generation {
         self.files.get(LOCK).copied()
     }
 
-    /// The text of `generation.json`.
-    pub(super) fn text(&self) -> Result<Vec<u8>, serde_json::Error> {
-        let mut text = serde_json::to_vec_pretty(self)?;
-        text.push(b'\n');
-        Ok(text)
+    /// The text of `generation.json`, sealed.
+    pub(super) fn text(&self) -> io::Result<Vec<u8>> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        let sealed = sealed(&text).ok_or_else(|| io::Error::other("it is no object"))?;
+        Ok(sealed.into_bytes())
     }
 }
 

@@ -225,9 +225,13 @@ fn a_damaged_generation_is_named_and_the_others_can_be_used() {
     let list = fixture.generations.list().expect("listed");
     let readable: Vec<bool> = list.iter().map(|listed| listed.generation.is_ok()).collect();
     assert_eq!(readable, [true, false, true]);
-    fs::write(&record, good.replace("\"format\": 1", "\"format\": 2")).expect("written");
+    fs::write(&record, good.replace("\"format\": 2", "\"format\": 3")).expect("written");
     let error = fixture.generations.get(2).expect_err("newer");
-    assert!(matches!(error, GenerationError::Newer { number: 2, format: 2 }));
+    assert!(matches!(error, GenerationError::Newer { number: 2, format: 3 }));
+    let (open, _) = good.rsplit_once(",\n  \"seal\"").expect("a seal");
+    let first = format!("{}\n}}\n", open.replace("\"format\": 2", "\"format\": 1"));
+    fs::write(&record, first).expect("written");
+    assert_eq!(fixture.generations.get(2).expect("one of the first format").number, 2);
     fs::remove_file(&record).expect("removed");
     assert!(matches!(fixture.generations.get(2), Err(GenerationError::Damaged { .. })));
     fs::write(fixture.file("3/lock.kdl"), "changed").expect("written");
@@ -453,11 +457,13 @@ fn the_formats_of_record_and_history_are_these() {
     {"format":1,"time":"1970-01-01T00:01:41Z","operation":"remove","generation":2}
     "#);
     let record = fs::read_to_string(fixture.file("1/generation.json")).expect("there");
+    let (_, seal) = record.rsplit_once("blake3:").expect("a seal");
+    let record = record.replace(&seal[..64], "<of this text>");
     let record = record.replace(env!("CARGO_PKG_VERSION"), "<version>");
     let record = record.replace(&TreeId::from_bytes([1; 32]).to_string(), "<digest>");
     insta::assert_snapshot!(record, @r#"
     {
-      "format": 1,
+      "format": 2,
       "number": 1,
       "parent": null,
       "created": "1970-01-01T00:00:01Z",
@@ -491,7 +497,8 @@ fn the_formats_of_record_and_history_are_these() {
         "manifest.kdl": "blake3:d33fb48ab5adff269ae172b29a6913ff04f6f266207a7a8e976f2ecd571d4492",
         "plans/hello.json": "blake3:6e46dd10defc9b56c29a6ec56b508c21f54c08192194e4df25bf36f0c9c3c279",
         "roots": "blake3:27fbcf642329f3fe2affdb929e65cd8dde60003b439c2dc43b50893f79098df8"
-      }
+      },
+      "seal": "blake3:<of this text>"
     }
     "#);
 }

@@ -17,7 +17,7 @@ use super::reading::{CURRENT, Generations, RECORD};
 use super::record::{Generation, INPUTS, LOCK, MANIFEST, NewGeneration, PLANS, ROOTS, digest};
 
 /// What stands between a generation's number and the rest of its name while it is not there.
-const STAGED: &str = ".tmp-";
+pub(super) const STAGED: &str = ".tmp-";
 
 /// What recording a build came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -210,7 +210,7 @@ fn stage(
         disk::write_synced(&path.at(&staged), content, 0o600)?;
     }
     let record = staged.join(RECORD);
-    let text = generation.text().map_err(std::io::Error::other).step("write", &record)?;
+    let text = generation.text().step("write", &record)?;
     disk::write_synced(&record, &text, 0o600)?;
     for path in &directories {
         disk::sync_directory(path)?;

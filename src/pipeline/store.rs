@@ -8,6 +8,7 @@ use super::origins::Origins;
 use super::project::Project;
 use super::repair::{Left, repair};
 use super::{Error, Result, Settings};
+use crate::generation::{self, Generations};
 use crate::model::{Fate, Progress, Sha256Digest, Vanished, VanishedFile};
 use crate::store::{
     self, DamageKind, Locate, Skipped, Store, StoreError, StoreOptions, VerifyOptions,
@@ -114,15 +115,32 @@ pub fn store_verify(
     } else {
         Left { damages: found.damages.clone(), skipped: found.skipped.clone(), ..Left::default() }
     };
-    let told = told(&store, &found.damages, &left)?;
-    let advice = advice(&told);
-    Ok(StoreVerifyReport {
-        blobs: found.blobs,
-        bytes: found.bytes,
-        damages: told,
-        skipped: left.skipped,
-        advice,
-    })
+    let mut damages = told(&store, &found.damages, &left)?;
+    let advice = advice(&damages);
+    let mut skipped = left.skipped;
+    for environment in store.all_environments()? {
+        let examined = Generations::open(&environment).examine();
+        let held = examined.skipped.into_iter();
+        skipped.extend(held.map(|held| Skipped { path: held.path, reason: held.what }));
+        damages.extend(examined.wrong.into_iter().map(Damage::of_generation));
+    }
+    // What a generation keeps is read by the store as well.
+    damages.sort_by(|a, b| a.path.cmp(&b.path));
+    damages.dedup_by(|later, earlier| later.path == earlier.path);
+    Ok(StoreVerifyReport { blobs: found.blobs, bytes: found.bytes, damages, skipped, advice })
+}
+
+impl Damage {
+    /// What is recorded of a build is in no archive: another build records it anew.
+    fn of_generation(finding: generation::Finding) -> Self {
+        Self {
+            what: format!("{}: {}", finding.path.display(), finding.what),
+            path: finding.path,
+            repaired: false,
+            code: None,
+            vanished: None,
+        }
+    }
 }
 
 /// Every damage that was found or came during the repair, with where its file came from.

@@ -49,6 +49,7 @@ mod unpacked;
 mod verify;
 mod verify_archives;
 mod verify_blobs;
+mod verify_places;
 mod verify_realised;
 
 #[cfg(test)]

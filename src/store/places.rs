@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use super::Store;
 use super::environments::LockedDirectory;
 use super::error::{At, Result};
+use super::listing::directories;
 use super::project::{ProjectId, exact_path, exact_text};
 use super::roots::{Root, roots_text};
 use crate::disk;
@@ -67,6 +68,15 @@ impl Store {
         let directory = self.root().join("environments").join(project.as_str());
         let names = self.names_in(&directory)?;
         Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
+    }
+
+    /// The directories of the environments of all projects, sorted.
+    pub fn all_environments(&self) -> Result<Vec<PathBuf>> {
+        let mut found = Vec::new();
+        for (_, project) in directories(&self.layout().directory("environments"))? {
+            found.extend(directories(&project)?.into_iter().map(|(_, environment)| environment));
+        }
+        Ok(found)
     }
 
     /// Where the project of an environment lay when it last used this store, as far as that is

@@ -22,6 +22,7 @@ use super::tree_file;
 use super::unpacked;
 use super::verify_archives;
 use super::verify_blobs;
+use super::verify_places;
 use super::verify_realised;
 
 /// What verify is to do.
@@ -79,6 +80,7 @@ impl Store {
     pub fn verify(&self, options: &VerifyOptions, progress: &dyn Progress) -> Result<VerifyReport> {
         let mut report = VerifyReport::default();
         verify_format(self, &mut report);
+        verify_places::verify(self, &mut report)?;
         let trees = read_trees(self, &mut report)?;
         // One large content keeps one processor busy for long: archives are read meanwhile.
         let (blobs, archives) = rayon::join(
