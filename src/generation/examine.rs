@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
 use super::error::GenerationError;
+use super::history::{Action, Operation};
 use super::reading::{CURRENT, Generations, HISTORY, RECORD};
 use super::writing::STAGED;
 use crate::disk;
@@ -43,9 +44,7 @@ impl Generations {
                 let what = format!("it names generation {number}, which is not there");
                 found.say(self.directory.join(CURRENT), what);
             }
-            Some(None)
-                if !numbers.is_empty() && self.current_number().is_ok_and(|n| n.is_none()) =>
-            {
+            Some(None) if self.had_a_current() => {
                 found.say(self.directory.join(CURRENT), "it is missing".to_owned());
             }
             _ => {}
@@ -67,6 +66,17 @@ impl Generations {
     fn is_still_current(&self, number: u64) -> bool {
         matches!(self.current_number(), Ok(Some(now)) if now == number)
             && !self.path(number).is_dir()
+    }
+
+    /// Whether one was current once. Before the first build ended none was, though there may be
+    /// generations of builds that were killed at that moment.
+    fn had_a_current(&self) -> bool {
+        let was = |operation: &Operation| match operation.action {
+            Action::Build { from, .. } => from.is_some(),
+            Action::Rollback { .. } | Action::Remove { .. } => true,
+        };
+        self.history().is_ok_and(|history| history.iter().any(was))
+            && self.current_number().is_ok_and(|number| number.is_none())
     }
 
     fn examine_one(&self, number: u64, found: &mut Examined) {

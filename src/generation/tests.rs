@@ -502,3 +502,27 @@ fn the_formats_of_record_and_history_are_these() {
     }
     "#);
 }
+
+#[test]
+fn an_examination_names_what_is_missing_strange_or_changed() {
+    let fixture = fixture();
+    fixture.build(1);
+    fixture.build(2);
+    let wrong = || {
+        let found = fixture.generations.examine().wrong;
+        found.into_iter().map(|finding| finding.what).collect::<Vec<_>>().join("|")
+    };
+    assert_eq!(wrong(), "");
+    let current = fixture.file("current");
+    fs::write(&current, "7\n").expect("written");
+    assert_eq!(wrong(), "it names generation 7, which is not there");
+    fs::remove_file(&current).expect("removed");
+    assert_eq!(wrong(), "it is missing");
+    fs::write(&current, "2\n").expect("written");
+    fs::write(fixture.file("1/plans/other.json"), "{}").expect("written");
+    fs::create_dir(fixture.file("3.tmp-new")).expect("one being written");
+    assert_eq!(wrong(), "it is not a file of the store");
+    fs::remove_file(fixture.file("1/plans/other.json")).expect("removed");
+    fs::write(fixture.file("1/lock.kdl"), "another").expect("written");
+    assert!(wrong().contains("generation 1 is damaged"), "{}", wrong());
+}
