@@ -62,24 +62,37 @@ pub(super) fn merge_directories(entries: Vec<Entry>) -> Result<Vec<Entry>, Probl
         }
     }
     let mut merged: BTreeMap<FoldedPath, Entry> = BTreeMap::new();
+    // How the archive spells those that are spelled otherwise now, for messages.
+    let mut original: BTreeMap<FoldedPath, TreePath> = BTreeMap::new();
     let mut respelling = Respelling { spelling: &spelling, above: String::new(), spelled: None };
-    for entry in entries {
+    let mut rest = entries.into_iter();
+    while let Some(entry) = rest.next() {
         let folded = FoldedPath::new(entry.path.as_str());
         let respelled = respelling.respell(&entry)?;
         let is_file = entry.kind != Kind::Directory;
         if let Some(there) = merged.get(&folded) {
             if is_file || there.kind != Kind::Directory {
-                return Err(collision(&there.path, &entry.path));
+                let there = original.get(&folded).unwrap_or(&there.path);
+                return Err(collision(there.as_str(), entry.path.as_str()));
             }
             continue;
         }
         if is_file && spelling.contains_key(&folded) {
-            let directory = respelling.respell(&Entry::directory(entry.path.clone()))?.path;
-            return Err(collision(&directory, &entry.path));
+            let before = merged.iter().map(|(folded, it)| original.get(folded).unwrap_or(&it.path));
+            let all = before.chain(rest.as_slice().iter().map(|it| &it.path));
+            let spelled = all.flat_map(with_ancestors);
+            let directory = spelled.filter(|text| FoldedPath::new(text) == folded).min();
+            return Err(collision(directory.unwrap_or_default(), entry.path.as_str()));
+        }
+        if respelled.path != entry.path {
+            original.insert(folded.clone(), entry.path);
         }
         merged.insert(folded, respelled);
     }
-    refuse_normal_forms(merged.values())?;
+    refuse_normal_forms(merged.iter().map(|(folded, entry)| {
+        let path = &entry.path;
+        (path, original.get(folded).unwrap_or(path))
+    }))?;
     Ok(merged.into_values().collect())
 }
 
@@ -129,9 +142,9 @@ impl Respelling<'_> {
     }
 }
 
-fn collision(first: &TreePath, second: &TreePath) -> Problem {
+fn collision(first: &str, second: &str) -> Problem {
     let (first, second) = (first.min(second), first.max(second));
-    Problem::Collision { first: first.to_string(), second: second.to_string() }
+    Problem::Collision { first: first.to_owned(), second: second.to_owned() }
 }
 
 /// Whether a path has characters whose normal form is plain ASCII: K of the Kelvin sign, for one.
@@ -139,20 +152,21 @@ fn normalises_to_ascii(path: &TreePath) -> bool {
     path.as_str().chars().any(|c| !c.is_ascii() && c.nfc().all(|normal| normal.is_ascii()))
 }
 
+/// Each path comes as the tree spells it, and as the archive does: they have the same parts.
 fn refuse_normal_forms<'a>(
-    entries: impl Iterator<Item = &'a Entry> + Clone,
+    paths: impl Iterator<Item = (&'a TreePath, &'a TreePath)> + Clone,
 ) -> Result<(), Problem> {
-    let mut seen: BTreeMap<FoldedPath, &str> = BTreeMap::new();
+    let mut seen: BTreeMap<FoldedPath, (&str, &str)> = BTreeMap::new();
     // Plain ASCII is like nothing but itself, unless something else becomes ASCII.
-    let all = entries.clone().any(|entry| normalises_to_ascii(&entry.path));
-    for entry in entries.filter(|entry| all || !entry.path.as_str().is_ascii()) {
-        for text in with_ancestors(&entry.path) {
+    let all = paths.clone().any(|(path, _)| normalises_to_ascii(path));
+    for (path, original) in paths.filter(|(path, _)| all || !path.as_str().is_ascii()) {
+        for (text, original) in with_ancestors(path).zip(with_ancestors(original)) {
             let normal: String = text.nfc().collect();
-            let first = *seen.entry(FoldedPath::new(&normal)).or_insert(text);
-            if first != text {
+            let first = *seen.entry(FoldedPath::new(&normal)).or_insert((text, original));
+            if first.0 != text {
                 return Err(Problem::NormalForm {
-                    first: first.min(text).to_owned(),
-                    second: first.max(text).to_owned(),
+                    first: first.1.min(original).to_owned(),
+                    second: first.1.max(original).to_owned(),
                 });
             }
         }

@@ -105,23 +105,30 @@ pub(super) fn zip_with_count(entries: &[ZipEntry], count: u16) -> Vec<u8> {
 }
 
 /// A ustar header with any type, and its padded data.
-pub(super) fn tar_entry(kind: u8, name: &str, target: &str, mode: u32, data: &[u8]) -> Vec<u8> {
+pub(super) fn tar_entry(
+    kind: u8,
+    name: impl AsRef<[u8]>,
+    target: impl AsRef<[u8]>,
+    mode: u32,
+    data: &[u8],
+) -> Vec<u8> {
     tar_entry_sized(kind, name, target, mode, data, data.len() as u64)
 }
 
 /// A ustar header that declares a size of its own.
 pub(super) fn tar_entry_sized(
     kind: u8,
-    name: &str,
-    target: &str,
+    name: impl AsRef<[u8]>,
+    target: impl AsRef<[u8]>,
     mode: u32,
     data: &[u8],
     size: u64,
 ) -> Vec<u8> {
+    let (name, target) = (name.as_ref(), target.as_ref());
     let mut header = tar::Header::new_ustar();
     let bytes = header.as_mut_bytes();
-    bytes[..name.len()].copy_from_slice(name.as_bytes());
-    bytes[157..157 + target.len()].copy_from_slice(target.as_bytes());
+    bytes[..name.len()].copy_from_slice(name);
+    bytes[157..157 + target.len()].copy_from_slice(target);
     bytes[156] = kind;
     header.set_mode(mode);
     header.set_size(size);
@@ -133,13 +140,13 @@ pub(super) fn tar_entry_sized(
 }
 
 /// One PAX record.
-pub(super) fn pax_record(key: &str, value: &str) -> Vec<u8> {
-    let body = format!(" {key}={value}\n");
+pub(super) fn pax_record(key: &str, value: impl AsRef<[u8]>) -> Vec<u8> {
+    let body = [b" ", key.as_bytes(), b"=", value.as_ref(), b"\n"].concat();
     let mut length = body.len() + 1;
-    while format!("{length}{body}").len() != length {
+    while length.to_string().len() + body.len() != length {
         length += 1;
     }
-    format!("{length}{body}").into_bytes()
+    [length.to_string().as_bytes(), &body].concat()
 }
 
 /// A tar archive of these entries, with its end.
@@ -150,11 +157,11 @@ pub(super) fn tar(entries: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// A file in a tar archive.
-pub(super) fn tar_file(name: &str, content: &str) -> Vec<u8> {
-    tar_entry(b'0', name, "", 0o644, content.as_bytes())
+pub(super) fn tar_file(name: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Vec<u8> {
+    tar_entry(b'0', name, "", 0o644, content.as_ref())
 }
 
 /// A symbolic link in a tar archive.
-pub(super) fn tar_link(name: &str, target: &str) -> Vec<u8> {
+pub(super) fn tar_link(name: impl AsRef<[u8]>, target: impl AsRef<[u8]>) -> Vec<u8> {
     tar_entry(b'2', name, target, 0o777, b"")
 }

@@ -58,6 +58,23 @@ fn names_that_fold_to_one_collide_on_windows_naming_both() {
 }
 
 #[test]
+fn names_that_collide_are_told_as_the_archive_spells_them() {
+    let message = |names: &[&str]| {
+        let entries: Vec<ZipEntry> = names.iter().map(|name| ZipEntry::new(name, "1")).collect();
+        Unpacking::windows(&zip(&entries)).message()
+    };
+    let files = message(&["A/b/C", "a/B/c"]);
+    assert_eq!(files, r#""A/b/C" and "a/B/c" are one name on Windows"#);
+    let above = message(&["A/b/C", "a/B/d", "a/b/c/e"]);
+    assert_eq!(above, r#""A/b/C" and "a/b/c" are one name on Windows"#);
+    let below = message(&["A/b/C/e", "a/B/d", "a/b/c"]);
+    assert_eq!(below, r#""A/b/C" and "a/b/c" are one name on Windows"#);
+    let forms = message(&["A/b/\u{e9}", "a/B/e\u{301}"]);
+    let told = "\"A/b/\u{e9}\" and \"a/B/e\u{301}\" differ only in their Unicode normal form";
+    assert_eq!(forms, told);
+}
+
+#[test]
 fn directories_that_fold_to_one_merge_under_the_byte_smallest_spelling() {
     let bytes = zip(&[
         ZipEntry::new("lib/Sub/one", "1"),
