@@ -60,9 +60,14 @@ impl Arriving {
         self.length
     }
 
-    /// Whether the file has another length now: somebody changes it while it is read.
+    /// Whether the file has another length now: somebody changes it while it is read. While it is
+    /// still coming nobody knows.
     pub fn changed_its_length(&self) -> bool {
-        self.file.metadata().is_ok_and(|there| there.len() != self.length)
+        let is_here = {
+            let here = self.arrival.lock();
+            here.beginning >= here.end
+        };
+        is_here && self.file.metadata().is_ok_and(|there| there.len() != self.length)
     }
 
     /// Reads some bytes at an offset, without a position of the file's own: threads share it. None at
@@ -175,5 +180,18 @@ mod tests {
         assert_eq!(read(5, &mut buffer).expect("it came"), 1);
         assert!(read(6, &mut buffer).is_err(), "it never came");
         assert_eq!(Arriving::whole(file.path()).expect("whole").length(), 10);
+    }
+
+    #[test]
+    fn only_an_archive_that_is_here_can_be_found_changed() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        file.as_file().set_len(4).expect("a part");
+        let (arriving, teller) = Arriving::coming(file.path(), 10).expect("opened");
+        assert!(!arriving.changed_its_length(), "it is still coming");
+        file.as_file().set_len(10).expect("the rest");
+        teller.beginning(10);
+        assert!(!arriving.changed_its_length());
+        file.as_file().set_len(9).expect("cut");
+        assert!(arriving.changed_its_length(), "somebody cut it");
     }
 }
