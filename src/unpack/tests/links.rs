@@ -122,7 +122,7 @@ fn nested_directory_links_stop_at_the_bounds() {
     let mut entries = vec![tar_file("d0/x", "0123456789")];
     for level in 1..30 {
         for copy in 0..2 {
-            entries.push(tar_link(&format!("d{level}/{copy}"), &format!("../d{}", level - 1)));
+            entries.push(tar_link(format!("d{level}/{copy}"), format!("../d{}", level - 1)));
         }
     }
     let bytes = tar(&entries);
@@ -156,10 +156,9 @@ fn hard_links_to_what_is_no_earlier_or_no_kept_file_are_refused() {
 #[test]
 fn directory_links_in_a_row_are_followed_so_far_and_no_further() {
     let chain = |length: usize| {
-        let entries: Vec<_> = (0..length)
-            .map(|at| tar_link(&format!("d{at}/l"), &format!("../d{}", at + 1)))
-            .collect();
-        tar(&[entries, vec![tar_file(&format!("d{length}/x"), "1")]].concat())
+        let entries: Vec<_> =
+            (0..length).map(|at| tar_link(format!("d{at}/l"), format!("../d{}", at + 1))).collect();
+        tar(&[entries, vec![tar_file(format!("d{length}/x"), "1")]].concat())
     };
     assert!(Unpacking::windows(&chain(30)).run().is_ok());
     match Unpacking::windows(&chain(20_000)).problem() {

@@ -98,7 +98,7 @@ fn a_changed_zip_archive_gives_its_contents_or_an_error() {
 fn a_changed_compressed_tar_archive_gives_its_contents_or_an_error() {
     let mut entries = vec![tar_entry(b'5', "dir/", "", 0o755, b""), tar_link("dir/link", "file1")];
     for (at, content) in contents().iter().enumerate() {
-        entries.push(tar_entry(b'0', &format!("dir/file{at}"), "", 0o644, content));
+        entries.push(tar_entry(b'0', format!("dir/file{at}"), "", 0o644, content));
     }
     entries.push(tar_entry(b'1', "hard", "dir/file2", 0o644, b""));
     let plain = tar(&entries);
