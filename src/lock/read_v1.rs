@@ -160,6 +160,7 @@ fn decode_package(name: Name, node: &KdlNode) -> Result<LockedPackage> {
         "encoding",
         "file-name",
         "max-unpacked",
+        "max-entries",
         "into",
         "requires",
         "provides",
@@ -247,6 +248,7 @@ fn decode_options(facts: &Facts<'_>) -> Result<UnpackOptions> {
         encoding: encoding.transpose()?,
         file_name: facts.maybe("file-name")?.map(parsed).transpose()?,
         max_unpacked: facts.maybe("max-unpacked")?.map(number).transpose()?,
+        max_entries: facts.maybe("max-entries")?.map(number).transpose()?,
     })
 }
 

@@ -134,6 +134,9 @@ fn write_options(text: &mut Text, options: &UnpackOptions) {
     if let Some(bytes) = options.max_unpacked {
         text.number("max-unpacked", bytes);
     }
+    if let Some(entries) = options.max_entries {
+        text.number("max-entries", entries);
+    }
 }
 
 /// The text under way.

@@ -13,7 +13,7 @@ use crate::model::{
     ArchiveFormat, Family, Platform, Rename, Sha256Digest, TreePath, UnpackOptions,
 };
 
-const CHILDREN: [Child; 14] = [
+const CHILDREN: [Child; 15] = [
     Child::Many("url"),
     Child::Once("sha256"),
     Child::Once("size"),
@@ -27,10 +27,11 @@ const CHILDREN: [Child; 14] = [
     Child::Many("executable"),
     Child::Once("name"),
     Child::Once("max-unpacked"),
+    Child::Once("max-entries"),
     Child::Many("overlay"),
 ];
 
-/// The most bytes a size may say: what fits a signed number, 8 EiB.
+/// The most that a size or bound may say: what fits a signed number, 8 EiB.
 const MOST: u64 = i64::MAX as u64;
 
 #[derive(Default)]
@@ -102,6 +103,9 @@ impl Parts {
             "size" => self.size = reader.integer("the size in bytes", 1, MOST),
             "max-unpacked" => {
                 self.options.max_unpacked = reader.integer("the most bytes unpacked", 1, MOST);
+            }
+            "max-entries" => {
+                self.options.max_entries = reader.integer("the most entries", 1, MOST);
             }
             "strip" => {
                 let strip = reader.integer("the number of leading parts", 0, 100);

@@ -127,6 +127,8 @@ pub struct UnpackOptions {
     pub file_name: Option<TreePath>,
     /// How large the tree may become, in bytes, where the default bound is too low. Not hashed.
     pub max_unpacked: Option<u64>,
+    /// How many entries the archive and the tree may hold, instead of the usual bound. Not hashed.
+    pub max_entries: Option<u64>,
 }
 
 impl UnpackOptions {
@@ -174,6 +176,7 @@ mod tests {
             assert!(changed[..at].iter().all(|other| key(other) != key(options)), "option {at}");
         }
         assert_eq!(key(&UnpackOptions { max_unpacked: Some(1), ..plain.clone() }), key(&plain));
+        assert_eq!(key(&UnpackOptions { max_entries: Some(1), ..plain.clone() }), key(&plain));
         assert_ne!(plain.unpack_key(&source, 1, Family::Windows), key(&plain));
         assert_ne!(plain.unpack_key(&source, 2, Family::Unix), key(&plain));
     }

@@ -49,6 +49,9 @@ struct Text {
     encoding: Option<String>,
     file_name: Option<String>,
     max_unpacked: Option<u64>,
+    /// Left out where the source does not say: records without it stay what they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    max_entries: Option<u64>,
 }
 
 impl UnpackRecord {
@@ -78,6 +81,7 @@ impl UnpackRecord {
             encoding: options.encoding.clone(),
             file_name: options.file_name.as_ref().map(ToString::to_string),
             max_unpacked: options.max_unpacked,
+            max_entries: options.max_entries,
         };
         let text =
             serde_json::to_string(&text).map_err(|_| StoreError::Name { text: self.key.hex() })?;
@@ -110,6 +114,7 @@ impl UnpackRecord {
                 None => None,
             },
             max_unpacked: text.max_unpacked,
+            max_entries: text.max_entries,
         };
         let family = [Family::Unix, Family::Windows]
             .into_iter()
@@ -167,6 +172,11 @@ pub(super) mod tests {
         let text = record.text().expect("a text");
         assert_eq!(text.lines().count(), 1);
         assert_eq!(UnpackRecord::parse(text.as_bytes(), &record.key), Some(record.clone()));
+        assert!(!text.contains("max-entries"), "{text}");
+        let mut bounded = record.clone();
+        bounded.options.max_entries = Some(12);
+        let text_bounded = bounded.text().expect("a text");
+        assert_eq!(UnpackRecord::parse(text_bounded.as_bytes(), &record.key), Some(bounded));
         for damaged in [
             text.replace("\"strip\":1", "\"strip\":2"),
             text.replace("\"format\":1", "\"format\":2"),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::bounds::{Bounds, MAX_ENTRIES};
+use super::bounds::{Bounds, MostEntries};
 use super::collisions;
 use super::content::{self, Content};
 use super::error::Problem;
@@ -33,6 +33,7 @@ pub(super) struct Item {
 pub(super) struct Assembly<'a> {
     pub(super) placing: Placing<'a>,
     family: Family,
+    most_entries: MostEntries,
     entries: u64,
     items: BTreeMap<TreePath, Item>,
     /// Files by their path in the archive, for hard links; `None` when left out.
@@ -44,6 +45,7 @@ impl<'a> Assembly<'a> {
         Self {
             placing: Placing::new(options),
             family,
+            most_entries: MostEntries::of(options),
             entries: 0,
             items: BTreeMap::new(),
             placed: HashMap::new(),
@@ -53,9 +55,7 @@ impl<'a> Assembly<'a> {
     /// Checks a name and says where its entry lands, if the options keep it.
     pub(super) fn place(&mut self, name: &str, what: What) -> Result<Option<TreePath>, Problem> {
         self.entries += 1;
-        if self.entries > MAX_ENTRIES {
-            return Err(Problem::TooMany { limit: MAX_ENTRIES });
-        }
+        self.most_entries.check(self.entries)?;
         let Some(archive) = archive_path(name)? else {
             return match what {
                 What::Directory => Ok(None),

@@ -3,9 +3,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::error::Problem;
+use crate::model::UnpackOptions;
 
-/// Entries one archive may hold, and a tree after its links were expanded.
-pub(super) const MAX_ENTRIES: u64 = 2_000_000;
+/// Entries one archive may hold, and a tree after its links were expanded, when the source does not
+/// say.
+const MAX_ENTRIES: u64 = 2_000_000;
 /// Bytes a tree may hold when the source does not say.
 pub(super) const MAX_UNPACKED: u64 = 64 << 30;
 /// Unpacked bytes for each byte of the archive. GPU libraries stay under 10.
@@ -15,8 +17,26 @@ pub(super) const RATIO_FROM: u64 = 256 << 20;
 /// The largest window of a decoder.
 pub(super) const MAX_WINDOW: u64 = 128 << 20;
 
+/// How many entries an archive may hold, and a tree after its links were expanded.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MostEntries(u64);
+
+impl MostEntries {
+    /// What the source allows, or the usual.
+    pub(super) fn of(options: &UnpackOptions) -> Self {
+        Self(options.max_entries.unwrap_or(MAX_ENTRIES))
+    }
+
+    /// Refuses more than that.
+    pub(super) const fn check(self, entries: u64) -> Result<(), Problem> {
+        if entries > self.0 { Err(Problem::TooMany { limit: self.0 }) } else { Ok(()) }
+    }
+}
+
 /// Counts what comes out, from several threads.
 pub(super) struct Bounds {
+    /// The bound on entries, which others count.
+    pub(super) most_entries: MostEntries,
     limit: u64,
     packed: u64,
     check_ratio: bool,
@@ -27,8 +47,10 @@ pub(super) struct Bounds {
 
 impl Bounds {
     /// `packed` is the size of the archive. A limit that the source states replaces the ratio too.
-    pub(super) fn new(limit: Option<u64>, packed: u64) -> Self {
+    pub(super) fn new(options: &UnpackOptions, packed: u64) -> Self {
+        let limit = options.max_unpacked;
         Self {
+            most_entries: MostEntries::of(options),
             limit: limit.unwrap_or(MAX_UNPACKED),
             packed,
             check_ratio: limit.is_none(),

@@ -377,7 +377,7 @@ pub enum Problem {
     #[error("it holds more than {limit} entries")]
     #[diagnostic(
         code(drystone::unpack::too_many),
-        help("split the archive; no environment needs so many files of one package")
+        help("if it is meant to hold so many, allow them with `max-entries` in the source")
     )]
     TooMany {
         /// The bound.

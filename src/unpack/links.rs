@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 
 use super::assembly::{Item, What, file_entry};
-use super::bounds::{Bounds, MAX_ENTRIES};
+use super::bounds::Bounds;
 use super::error::Problem;
 use super::placing::Placing;
 use crate::model::{Entry, TreePath};
@@ -234,9 +234,7 @@ impl Expansion<'_> {
         item: &Item,
         open: &mut Vec<TreePath>,
     ) -> Result<(), Problem> {
-        if self.entries.len() as u64 >= MAX_ENTRIES {
-            return Err(Problem::TooMany { limit: MAX_ENTRIES });
-        }
+        self.bounds.most_entries.check(self.entries.len() as u64 + 1)?;
         match &item.what {
             What::Directory => self.entries.push(Entry::directory(shown)),
             What::File(content) => {

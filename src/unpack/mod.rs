@@ -92,7 +92,7 @@ fn unpack_file(
         options,
         family,
         sink,
-        bounds: Bounds::new(options.max_unpacked, length),
+        bounds: Bounds::new(options, length),
         progress,
         task: progress.start(&format!("unpack {label}"), Some(length)),
     };

@@ -1,9 +1,12 @@
-//! The borders of zip: 65,535 entries and 4 GiB, with zip64 and without.
+//! The borders of zip, 65,535 entries and 4 GiB, with zip64 and without; and those that a source sets.
+
+use std::io::Write;
 
 use super::bombs::{deflated_zeros, sums_of_zeros};
-use super::bytes::{ZipEntry, tar, tar_entry_sized, zip, zip_with_count};
-use super::case::{Case, Systems, digested, file};
+use super::bytes::{ZipEntry, tar, tar_entry_sized, tar_file, zip, zip_with_count};
+use super::case::{Case, Systems, digested, file, link};
 use super::ground::Ground;
+use super::parts::{Part, a_file, a_link, both};
 
 const DAMAGED: &str = "drystone::unpack::damaged";
 /// Lifts the bound on bytes, and that on the ratio.
@@ -74,6 +77,68 @@ fn counts_of_entries() {
     Ground::new().judge("borders of the number of entries", &cases);
 }
 
+#[test]
+fn bounds_on_entries_that_the_source_sets() {
+    let code = "drystone::unpack::too_many";
+    let names: Vec<String> = (0..12).map(|at| format!("d/{at}")).collect();
+    let parts: Vec<Part> = names.iter().map(|name| a_file(name, name)).collect();
+    let lines: Vec<String> = names.iter().map(|name| file(name, name)).collect();
+    let mut cases = Vec::new();
+    for (kind, archive) in both(&parts) {
+        for (bound, options) in
+            [("10", "max-entries 10"), ("11", "max-entries 11\nexclude \"d/?\"")]
+        {
+            let what = format!("12 entries of which {bound} are allowed in a {kind}");
+            let told = [&format!("more than {bound} entries"), "`max-entries`"];
+            cases.push(Case::refused(what, archive.clone(), code, &told).with(options));
+        }
+        let what = format!("12 entries of which 12 are allowed in a {kind}");
+        let taken = Case::gives(what, archive.clone(), lines.clone());
+        cases.push(taken.with("max-entries 12").on(Systems::Linux));
+        cases.push(Case::gives(format!("12 entries in a {kind}"), archive, lines.clone()));
+    }
+    // Six entries, and for Windows three copies of a directory with three files.
+    let links = ["l", "m", "n"].map(|name| a_link(name, "d"));
+    for (kind, archive) in both(&[&parts[..3], &links].concat()) {
+        let what = format!("links to a directory in a {kind}");
+        let lines = [&lines[..3], &["l", "m", "n"].map(|name| link(name, "d"))].concat();
+        let bound = "max-entries 10";
+        let taken = Case::gives(&what, archive.clone(), lines);
+        cases.push(taken.with(bound).on(Systems::Linux));
+        let refused = Case::refused(&what, archive, code, &["more than 10 entries"]);
+        cases.push(refused.with(bound).on(Systems::Windows));
+    }
+    Ground::new().judge("bounds on entries that the source sets", &cases);
+}
+
+#[test]
+fn more_than_two_million_entries() {
+    if !is_full() {
+        println!("more than two million entries: only with DRYSTONE_HOSTILE=full");
+        return;
+    }
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("an encoder");
+    for at in 0..2_000_001 {
+        encoder.write_all(&tar_file(at.to_string(), "")).expect("compressed");
+    }
+    let archive = encoder.finish().expect("compressed");
+    let few = "include \"2000000\"";
+    let told = ["more than 2000000 entries", "`max-entries`"];
+    let cases = [
+        Case::refused("as many as usual", archive.clone(), "drystone::unpack::too_many", &told)
+            .with(few),
+        Case::gives("as many as there are", archive, vec![file("2000000", "")])
+            .with(format!("{few}\nmax-entries 2000001"))
+            .on(Systems::Linux),
+    ];
+    Ground::new().judge("more than two million entries", &cases);
+}
+
+/// Whether to try what takes long.
+fn is_full() -> bool {
+    std::env::var("DRYSTONE_HOSTILE").as_deref() == Ok("full")
+}
+
 /// A zip64 field with these numbers.
 fn zip64(values: &[u64]) -> Vec<u8> {
     let mut field = vec![1, 0];
@@ -138,7 +203,7 @@ fn sizes_around_4_gib_that_are_lies() {
 
 #[test]
 fn an_honest_entry_of_more_than_4_gib() {
-    if std::env::var("DRYSTONE_HOSTILE").as_deref() != Ok("full") {
+    if !is_full() {
         println!("an honest entry of more than 4 GiB: only with DRYSTONE_HOSTILE=full");
         return;
     }

@@ -22,7 +22,7 @@ impl Systems {
 /// What must become of an archive.
 #[derive(Debug, Clone)]
 pub enum Outcome {
-    /// Refused by this code, with a message that holds these texts: the entry's name above all.
+    /// Refused by this code, with these texts in message, causes or help: the entry's name above all.
     Refused(&'static str, Vec<String>),
     /// Taken: exactly these lines are what lies in the realised package.
     Gives(Vec<String>),

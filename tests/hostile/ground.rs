@@ -246,7 +246,7 @@ fn is_refused(
     if error["code"] != code {
         return Err(format!("not {code}: {error}"));
     }
-    let message = format!("{} {}", error["message"], error["causes"]);
+    let message = format!("{} {} {}", error["message"], error["causes"], error["help"]);
     // What was printed is JSON, and this is JSON again: its escapes are those of the texts looked for.
     let package = format!("package-{number}");
     let wanted = texts.iter().map(|text| Value::from(text.as_str()).to_string());

@@ -3,7 +3,8 @@
 //!
 //! Each is refused by a stable code and by name, or gives exactly the right files. A refusal leaves the
 //! store as it was; neither outcome leaves staging behind, or changes anything outside the store.
-//! `DRYSTONE_HOSTILE=full` also unpacks an honest entry of more than 4 GiB.
+//! `DRYSTONE_HOSTILE=full` also unpacks an honest entry of more than 4 GiB, and an archive of more than
+//! two million entries.
 #![cfg(target_os = "linux")]
 
 mod bombs;

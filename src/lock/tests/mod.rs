@@ -81,6 +81,7 @@ fn sample() -> (Shelf, Environment) {
         encoding: Some("shift_jis".to_owned()),
         file_name: Some("x".parse().expect("a path")),
         max_unpacked: Some(1 << 40),
+        max_entries: None,
     };
     (shelf, environment)
 }

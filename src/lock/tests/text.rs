@@ -26,6 +26,23 @@ fn a_lock_survives_its_text() {
 }
 
 #[test]
+fn a_bound_on_entries_is_a_line_of_its_own_and_in_no_key() {
+    let mut lock = golden();
+    let plain = write(&lock);
+    assert!(!plain.contains("max-entries"), "absent unless the source says it");
+    let packages = lock.platforms.values_mut().flat_map(|section| section.packages.values_mut());
+    for package in packages {
+        package.options.max_entries = Some(12);
+    }
+    let text = write(&lock);
+    assert_eq!(read(&text, "a").expect("a lock"), lock);
+    let is_other =
+        |line: &&str| !["max-entries 12", "seal "].iter().any(|it| line.trim().starts_with(it));
+    assert!(text.lines().filter(is_other).eq(plain.lines().filter(is_other)), "{text}");
+    assert!(text.contains("\n        max-entries 12\n"), "{text}");
+}
+
+#[test]
 fn crlf_and_a_byte_order_mark_change_nothing() {
     let text = write(&golden());
     let crlf = format!("\u{feff}{}", text.replace('\n', "\r\n"));

@@ -95,6 +95,15 @@ fn a_source_without_a_format_leaves_it_to_the_bytes() {
 }
 
 #[test]
+fn a_source_moves_the_bounds_of_unpacking() {
+    let url = "url \"https://example.org/a/b.zip\"";
+    let source = only_source(&format!("{url}; max-unpacked 9000000000; max-entries 12"));
+    assert_eq!(source.options.max_unpacked, Some(9_000_000_000));
+    assert_eq!(source.options.max_entries, Some(12));
+    assert_eq!(only_source(url).options.max_entries, None);
+}
+
+#[test]
 fn one_file_is_called_as_in_its_url_or_as_said() {
     let source = only_source("url \"https://example.org/a/b%20c.exe?x=1\"; format \"file\"");
     assert_eq!(source.options.format, Some(ArchiveFormat::File));

@@ -7,7 +7,6 @@ use std::io::Read;
 use encoding_rs::Encoding;
 
 use super::super::Job;
-use super::super::bounds::MAX_ENTRIES;
 use super::super::error::Problem;
 use super::{name, read_at};
 
@@ -82,9 +81,7 @@ pub(super) fn read(job: &Job<'_>) -> Result<Vec<Record>, Problem> {
     let mut records = Vec::new();
     let mut left = end.length;
     while left > 0 {
-        if records.len() as u64 >= MAX_ENTRIES {
-            return Err(Problem::TooMany { limit: MAX_ENTRIES });
-        }
+        job.bounds.most_entries.check(records.len() as u64 + 1)?;
         let (record, length) = read_record(&mut input, left, encoding)?;
         left -= length;
         records.push(record);
