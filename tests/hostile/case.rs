@@ -88,9 +88,9 @@ impl Case {
         Self { application: application.into(), ..self }
     }
 
-    /// The same with a text that must be said on stderr.
-    pub fn saying(self, text: impl Into<String>) -> Self {
-        Self { says: vec![text.into()], ..self }
+    /// The same with texts that must be said on stderr.
+    pub fn saying(self, texts: &[impl ToString]) -> Self {
+        Self { says: texts.iter().map(ToString::to_string).collect(), ..self }
     }
 }
 

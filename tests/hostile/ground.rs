@@ -14,7 +14,7 @@ use super::case::{Case, Outcome, digested, directory, link};
 use super::support::{Sandbox, sha256, text};
 
 /// Cases in one manifest.
-const TOGETHER: usize = 25;
+const TOGETHER: usize = 12;
 
 /// A sandbox, a store, and canaries.
 pub struct Ground {

@@ -82,7 +82,7 @@ fn programs_for_another_machine() {
         .on(Systems::Windows)
         .with("overlay \"layer.dll\"")
         .running("program \"PACKAGE/tool.exe\"\noverlay \"PACKAGE\"")
-        .saying("layer.dll is built for aarch64 and cannot be loaded here");
+        .saying(&["layer.dll is built for aarch64 and cannot be loaded here"]);
         cases.push(overlay);
         // A package may hold programs for several machines; nothing here starts or loads them.
         cases.push(Case::gives(format!("a library that nobody loads in a {kind}"), archive, lines));

@@ -298,8 +298,7 @@ fn one_path_twice() {
 fn names_that_windows_or_the_eye_takes_for_one() {
     let collision = "drystone::unpack::collision";
     let normal = "drystone::unpack::normal_form";
-    let mut cases = Vec::new();
-    for (code, first, second) in [
+    let pairs = [
         (collision, "README", "Readme"),
         (collision, "lib/\u{c9}t\u{e9}", "lib/\u{e9}t\u{c9}"),
         (collision, "LIB", "lib/x"),
@@ -308,24 +307,32 @@ fn names_that_windows_or_the_eye_takes_for_one() {
         (normal, "K", "\u{212a}"),
         (normal, "d\u{e9}/x", "de\u{301}/y"),
         (normal, "\u{1e9b}\u{323}", "\u{17f}\u{323}\u{307}"),
-    ] {
+    ];
+    let mut cases = Vec::new();
+    let mut notes = Vec::new();
+    for (code, first, second) in pairs {
+        let top = |name: &'static str| name.split('/').next().expect("a part");
+        // Of two directories, or a file and a directory, these are named.
+        let (one, other) = match code == normal || first == "LIB" {
+            true => (top(first), top(second)),
+            false => (first, second),
+        };
         for (kind, archive) in both(&[a_file(first, "1"), a_file(second, "2")]) {
             let what = format!("{first:?} and {second:?} in a {kind}");
-            let directories = |name: &str| name.split('/').next().expect("a part").to_owned();
-            // Of two directories, or a file and a directory, these are named.
-            let (one, other) = match code == normal || first == "LIB" {
-                true => (directories(first), directories(second)),
-                false => (first.to_owned(), second.to_owned()),
-            };
-            let refused = Case::refused(what.clone(), archive.clone(), code, &[&one, &other]);
+            let refused = Case::refused(what, archive, code, &[one, other]);
             cases.push(refused.on(Systems::Windows));
-            let lines = vec![file(first, "1"), file(second, "2")];
-            let taken = Case::gives(what, archive, lines).on(Systems::Linux);
-            cases.push(match code == normal {
-                true => taken.saying("differ only in their Unicode normal form"),
-                false => taken,
-            });
         }
+        if code == normal {
+            let (one, other) = (one.min(other), one.max(other));
+            notes.push(format!("\"{one}\" and \"{other}\" differ only in their Unicode"));
+        }
+    }
+    let names: Vec<&str> = pairs.iter().flat_map(|(_, first, second)| [*first, *second]).collect();
+    let parts: Vec<Part> = names.iter().map(|name| a_file(name, name)).collect();
+    for (kind, archive) in both(&parts) {
+        let lines = names.iter().map(|name| file(name, name)).collect();
+        let taken = Case::gives(format!("all of them in a {kind}"), archive, lines);
+        cases.push(taken.on(Systems::Linux).saying(&notes));
     }
     for (kind, archive) in both(&[a_file("Lib/a", "1"), a_file("lib/b", "2")]) {
         let what = format!("directories that fold to one in a {kind}");
