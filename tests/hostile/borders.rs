@@ -42,7 +42,8 @@ fn counts_of_entries() {
     let lines = |count: usize, step: usize| -> Vec<String> {
         (0..count).step_by(step).map(|at| file(&path(at), "")).collect()
     };
-    // All entries are read and counted, and few of them written, but for one archive.
+    // All entries are read and counted, and few of them written, but for one archive where it may take
+    // long.
     let few = |what: String, archive: Vec<u8>, count: usize| {
         Case::gives(what, archive, lines(count, 256)).with("include \"0/*\"")
     };
@@ -61,7 +62,7 @@ fn counts_of_entries() {
         let right = with_zip64_end(&full, count as u64);
         let what = format!("{count} entries with zip64");
         cases.push(match count {
-            65_537 => Case::gives(what, right, lines(count, 1)),
+            65_537 if is_full() => Case::gives(what, right, lines(count, 1)),
             _ => few(what, right, count),
         });
         let lie = with_zip64_end(&full, count as u64 + 1);
