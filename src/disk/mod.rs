@@ -10,6 +10,7 @@ mod held_open;
 mod machine_path;
 mod naming;
 mod protection;
+mod reading_at;
 mod removal;
 mod writing;
 
@@ -34,6 +35,7 @@ pub use held_open::{
 pub use machine_path::{long_form, machine_path, plain_form, real_path};
 pub use naming::{rename_new, rename_over, with_parent};
 pub use protection::{is_protected, open_for_attributes, protect};
+pub use reading_at::{Part, read_some_at};
 pub use removal::{Removed, make_writable, remove_tree, remove_what_goes};
 #[cfg(test)]
 pub use unprotect::unprotect;

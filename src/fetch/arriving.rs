@@ -75,17 +75,7 @@ impl Arriving {
     pub fn read_some_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let there = usize::try_from(self.wait_for(offset)?).unwrap_or(usize::MAX);
         let length = buffer.len().min(there);
-        let buffer = &mut buffer[..length];
-        loop {
-            #[cfg(unix)]
-            let read = std::os::unix::fs::FileExt::read_at(&self.file, buffer, offset);
-            #[cfg(windows)]
-            let read = std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset);
-            match read {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => return read,
-            }
-        }
+        disk::read_some_at(&self.file, &mut buffer[..length], offset)
     }
 
     /// Waits until there is something at an offset; how much is.

@@ -6,7 +6,7 @@
 //! opens a file to answer for it, whereas its listings have the sizes too. All files are looked for
 //! and not programs and libraries alone, because scanners take scripts and archives as well and the
 //! listing costs the same. What was placed a moment ago is asked for one by one, with its blob, its
-//! size and its time: beside making the links that is little.
+//! size and its time: beside making the links that is little, where paths are not walked for each.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -22,29 +22,49 @@ use super::error::{At, Result};
 use super::reading::metadata;
 use super::{Checked, Store, blob};
 
+#[cfg(unix)]
+mod glance;
+
 impl Store {
     /// What of a tree is not in its realised directory any more, by path. Looks at names, on Windows
     /// at sizes as well.
     pub fn absent(&self, tree: &Tree, realised: &Path) -> Result<Vec<VanishedFile>> {
-        let mut by_directory: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
-        for entry in tree.entries() {
-            let parent = entry.path.as_str().rsplit_once('/').map_or("", |(parent, _)| parent);
-            by_directory.entry(parent).or_default().push(entry);
-        }
-        let directories: Vec<(&str, Vec<&Entry>)> = by_directory.into_iter().collect();
-        let found: Vec<Vec<VanishedFile>> = directories
-            .par_iter()
-            .map(|(directory, entries)| absent_in(&realised.join(directory), entries, realised))
+        let found: Vec<Vec<VanishedFile>> = by_directory(tree)
+            .into_par_iter()
+            .map(|(directory, entries)| absent_in(&realised.join(directory), &entries, realised))
             .collect::<Result<_>>()?;
-        let mut found: Vec<VanishedFile> = found.into_iter().flatten().collect();
-        found.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(found)
+        Ok(by_path(found))
     }
 
     /// The same of a directory that was just made, with each file's size, time and blob.
     pub fn absent_of_new(&self, tree: &Tree, realised: &Path) -> Result<Vec<VanishedFile>> {
-        let look = |entry: &Entry| self.look(entry, realised).transpose();
-        tree.entries().par_iter().filter_map(look).collect()
+        let directories: Vec<(&str, Vec<&Entry>)> = by_directory(tree).into_iter().collect();
+        let found: Vec<Vec<VanishedFile>> = directories
+            .par_iter()
+            .with_max_len(1)
+            .map(|(directory, entries)| self.absent_of_new_in(directory, entries, realised))
+            .collect::<Result<_>>()?;
+        Ok(by_path(found))
+    }
+
+    fn absent_of_new_in(
+        &self,
+        directory: &str,
+        entries: &[&Entry],
+        realised: &Path,
+    ) -> Result<Vec<VanishedFile>> {
+        #[cfg(unix)]
+        let glance = glance::Glance::new(self, &realised.join(directory));
+        #[cfg(windows)]
+        let _ = directory;
+        let look = |entry: &&Entry| {
+            #[cfg(unix)]
+            if glance.as_ref().is_some_and(|glance| glance.finds_whole(entry)) {
+                return None;
+            }
+            self.look(entry, realised).transpose()
+        };
+        entries.iter().filter_map(look).collect()
     }
 
     fn look(&self, entry: &Entry, realised: &Path) -> Result<Option<VanishedFile>> {
@@ -68,6 +88,22 @@ impl Store {
         let file = self.layout().blob(&blob, false);
         Ok(Some(absent(Fate::Vanished, entry, &file)))
     }
+}
+
+/// The entries of a tree by the directory that they lie in.
+fn by_directory(tree: &Tree) -> BTreeMap<&str, Vec<&Entry>> {
+    let mut directories: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    for entry in tree.entries() {
+        let parent = entry.path.as_str().rsplit_once('/').map_or("", |(parent, _)| parent);
+        directories.entry(parent).or_default().push(entry);
+    }
+    directories
+}
+
+fn by_path(found: Vec<Vec<VanishedFile>>) -> Vec<VanishedFile> {
+    let mut found: Vec<VanishedFile> = found.into_iter().flatten().collect();
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
 }
 
 fn absent(what: Fate, entry: &Entry, file: &Path) -> VanishedFile {
