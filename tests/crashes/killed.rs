@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::aftermath::{finish, look};
-use crate::stack::{
-    built, damaged, described, edited, greeting, locked, twice_built, with_a_runtime, with_waste,
-};
+use crate::cases::{CASES, Case};
 use crate::support::{Sandbox, text};
 use crate::{Dice, can_trace, number, traced};
 
@@ -14,38 +12,10 @@ const CALLS: &str = "?open,openat,?creat,write,pwrite64,copy_file_range,fsync,fd
 renameat,renameat2,?link,linkat,symlinkat,?unlink,unlinkat,?rmdir,?mkdir,mkdirat,fchmod,?chmod,fchmodat,\
 utimensat,ftruncate";
 
-/// A command that changes a store, and the state that gives it something to do.
-struct Case {
-    name: &'static str,
-    arguments: &'static [&'static str],
-    prepare: fn(&Sandbox),
-}
-
-const fn case(
-    name: &'static str,
-    arguments: &'static [&'static str],
-    prepare: fn(&Sandbox),
-) -> Case {
-    Case { name, arguments, prepare }
-}
-
-const CASES: [Case; 8] = [
-    case("lock", &["lock"], described),
-    case("first build", &["build"], locked),
-    case("build", &["build"], edited),
-    case("rollback", &["rollback"], twice_built),
-    case("gc", &["gc", "--older-than", "0s"], with_waste),
-    case("run", &["run", "hello"], built),
-    case("runtime remove", &["runtime", "remove", "mine"], with_a_runtime),
-    case("repair", &["store", "verify", "--repair"], damaged),
-];
-
 /// How often one thread at most makes each call.
 fn counted(case: &Case) -> Vec<(String, u64)> {
-    let Case { name, arguments, prepare } = case;
-    let sandbox = Sandbox::new();
-    greeting(&sandbox);
-    prepare(&sandbox);
+    let Case { name, arguments, .. } = case;
+    let sandbox = case.ready(Sandbox::new());
     let log = sandbox.root().join("calls");
     let path = log.to_str().expect("text");
     let output = traced(&sandbox, &["-e", &format!("trace={CALLS}"), "-o", path], arguments);
@@ -95,11 +65,9 @@ fn killed_at_any_step_it_leaves_a_store_that_is_whole_and_goes_on() {
 
 /// Whether it was killed there: threads share work, so that one may make fewer calls than before.
 fn kill(case: &Case, call: &str, at: u64) -> bool {
-    let Case { name, arguments, prepare } = case;
+    let Case { name, arguments, .. } = case;
     let moment = format!("{name}, killed at {call} {at}");
-    let sandbox = Sandbox::new();
-    greeting(&sandbox);
-    prepare(&sandbox);
+    let sandbox = case.ready(Sandbox::new());
     let (trace, inject) =
         (format!("trace={call}"), format!("inject={call}:signal=SIGKILL:when={at}"));
     let output = traced(&sandbox, &["-e", &trace, "-e", &inject, "-o", "/dev/null"], arguments);
@@ -108,12 +76,8 @@ fn kill(case: &Case, call: &str, at: u64) -> bool {
     }
     let signal = std::os::unix::process::ExitStatusExt::signal(&output.status);
     assert_eq!(signal, Some(9), "{moment}: {}", text(&output.stderr));
-    look(&sandbox, *name == "repair", &moment);
-    let output = sandbox.output(*arguments);
-    // What was done already cannot be done again, and says so.
-    let is_done = *name == "runtime remove" && text(&output.stderr).contains("mine")
-        || *name == "rollback" && text(&output.stderr).contains("drystone::generation::");
-    assert!(output.status.success() || is_done, "{moment}, then again: {}", text(&output.stderr));
+    look(&sandbox, case.is_damaged(), &moment);
+    case.again(&sandbox, &moment);
     finish(&sandbox, &moment);
     true
 }

@@ -1,4 +1,5 @@
-//! Crashes, by the hundred: drystone killed at each kind of step, and the power lost between two syncs.
+//! Crashes, by the hundred: drystone killed at each kind of step, the power lost between two syncs, and
+//! disks that have no room for the next step.
 //!
 //! After each: the store is whole, the current generation is complete, the next command succeeds, and
 //! nothing is left that takes room for ever. strace kills and records; where there is none nothing is
@@ -7,6 +8,8 @@
 #![cfg(target_os = "linux")]
 
 mod aftermath;
+mod cases;
+mod full_disk;
 mod killed;
 mod power_loss;
 mod recording;

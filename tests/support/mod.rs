@@ -21,7 +21,12 @@ pub struct Sandbox {
 impl Sandbox {
     /// Empty, but for its directories.
     pub fn new() -> Self {
-        let root = tempfile::tempdir().expect("a temporary directory");
+        Self::within(&std::env::temp_dir())
+    }
+
+    /// The same in a directory of the caller's.
+    pub fn within(directory: &Path) -> Self {
+        let root = tempfile::tempdir_in(directory).expect("a temporary directory");
         for directory in ["project/archives", "home"] {
             std::fs::create_dir_all(root.path().join(directory)).expect("a directory");
         }
